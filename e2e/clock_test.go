@@ -13,12 +13,12 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// TestClocksThatDiffer runs a server, a provisioner and an agent on a machine whose clock is
-// an hour behind that of the database, and then an hour ahead. All of them agree with the
-// database about leases, sessions, certificates and schedules.
+// TestClocksThatDiffer runs a server, a provisioner and an agent on a machine whose
+// clock is an hour behind the clock of the database, and then an hour ahead. Leases,
+// sessions, certificates and schedules must follow the clock of the database.
 //
-// Within a process, time is monotonic, so a clock that jumps is noticed only where a time of
-// this machine meets a time of another one, which is what this test makes differ.
+// Time within a process is monotonic. A wrong clock therefore has an effect only where
+// code compares a time of this machine with a time of another machine.
 func TestClocksThatDiffer(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"behind": time.Hour, "ahead": -time.Hour} {
@@ -32,7 +32,7 @@ func TestClocksThatDiffer(t *testing.T) {
 	}
 }
 
-// newSkewed starts a server with a database whose clock is ahead of this machine's.
+// newSkewed starts a server. The clock of its database is ahead of this machine's.
 func newSkewed(t *testing.T, ahead time.Duration) *remote {
 	t.Helper()
 	bin, err := binary()
@@ -41,19 +41,19 @@ func newSkewed(t *testing.T, ahead time.Duration) *remote {
 	}
 	db := startPostgres(t)
 	postgrestest.Skew(t, db.URL(), ahead)
-	p := &plant{bin: bin, dir: t.TempDir(), address: testport.FreeAddress(t), tmp: shortDir(t)}
+	p := &testServer{bin: bin, dir: t.TempDir(), address: testport.FreeAddress(t), tmp: shortDir(t)}
 	t.Cleanup(p.killAgents)
-	r := &remote{plant: p, log: filepath.Join(p.dir, "server.log")}
+	r := &remote{testServer: p, log: filepath.Join(p.dir, "server.log")}
 	r.server = r.start(t, r.log, r.env(), "server", "--postgres-url", db.URL(), "--http-address", p.address, "--access-url", "http://"+p.address,
 		"--provisioner-daemons", "1", "--provisioner-daemon-psk", password)
 	awaitHealth(t, p.address)
-	r.user = newWay(t, p.address)
+	r.user = newFaultyNetwork(t, p.address)
 	r.run(t, "login", "http://"+p.address, "--first-user-username", "admin", "--first-user-email", "admin@example.com", "--first-user-password", password)
 	return r
 }
 
-// sessionsEnd checks that a token lives as long as it should: half an hour by the clock of the
-// database, in which answers state the time.
+// sessionsEnd checks that a token expires after half an hour by the clock of the
+// database, which responses use for all times.
 func (r *remote) sessionsEnd(t *testing.T, ahead time.Duration) {
 	t.Helper()
 	c := r.client(t)
@@ -77,22 +77,24 @@ func (r *remote) sessionsEnd(t *testing.T, ahead time.Duration) {
 	}
 }
 
-// leasesHold kills a provisioner in the middle of a build. Once it is back it hands over the state on its
-// disk, although the lease of the job has not expired.
+// leasesHold kills a provisioner in the middle of a build. After its restart, the
+// provisioner uploads the state from its disk, although the lease of the job has not
+// expired.
 func (r *remote) leasesHold(t *testing.T) {
 	t.Helper()
 	j, a := r.build(t, "back", "http://"+r.address, waitAtGate)
 	j.open(t, 2)
-	j.written(t, "r2")
+	j.waitWritten(t, "r2")
 	kill(a)
-	testwait.Until(t, "what the provisioner ran is dead too", func() bool { return len(j.survivors()) == 0 })
+	testwait.Until(t, "what the provisioner ran is dead too", func() bool { return len(j.processes()) == 0 })
 	j.open(t, resources)
 	j.daemon(t, "a", "http://"+r.address)
-	j.finished(t)
+	j.checkFinished(t)
 }
 
-// workspaceIsReached checks that a workspace starts and is reached with SSH and a terminal, whose
-// certificates live for minutes, and that its schedule and its timestamps are by the clock of the database.
+// workspaceIsReached checks that a workspace starts and is reachable with SSH and a
+// terminal, whose certificates are valid for minutes only. The schedule and the
+// timestamps of the workspace must follow the clock of the database.
 func (r *remote) workspaceIsReached(t *testing.T) {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -101,13 +103,13 @@ func (r *remote) workspaceIsReached(t *testing.T) {
 	}
 	r.run(t, "templates", "push", "local", "--directory", filepath.Join(root, "examples/templates/local"), "--yes")
 	r.run(t, "create", "dev", "--template", "local", "--use-parameter-defaults", "--yes")
-	t.Cleanup(func() { _, _ = r.try("delete", "dev", "--yes") }) // its agent would stay
+	t.Cleanup(func() { _, _ = r.try("delete", "dev", "--yes") }) // otherwise its agent keeps running
 	if out := r.run(t, "ssh", "dev", "echo reached"); !strings.Contains(out, "reached") {
 		t.Errorf("coder ssh: %s", out)
 	}
 	terminal := r.webTerminal(t)
-	terminal.flows(t, "the beginning")
-	terminal.ends(t)
+	terminal.waitForEcho(t, "the beginning")
+	terminal.checkAllEchoed(t)
 	ws, err := r.client(t).WorkspaceByOwnerAndName(t.Context(), "me", "dev", nil)
 	if err != nil {
 		t.Fatal(err)

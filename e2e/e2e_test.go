@@ -26,10 +26,11 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// Password of the first user in scripts.
+// The password of the first user in scripts.
 const password = "SomeLongPassw0rd!"
 
-// binary builds coder once, or takes the one that CODER_E2E_BINARY names.
+// binary returns the path of coder: CODER_E2E_BINARY, or a program that the first
+// call builds.
 var binary = sync.OnceValues(func() (string, error) {
 	if b := os.Getenv("CODER_E2E_BINARY"); b != "" {
 		return filepath.Abs(b)
@@ -81,8 +82,8 @@ func TestScripts(t *testing.T) {
 			p := &processes{bin: bin, running: map[string]*process{}}
 			env.Values[processesKey{}] = p
 			env.Defer(p.removeDatabase)
-			// Agents of workspaces that a script leaves are sessions of their own: they
-			// would look for their server for as long as the other scripts run.
+			// Agents have their own sessions. Agents of workspaces that a script did not
+			// delete would try to reach their server while the other scripts run.
 			env.Defer(func() { _ = exec.Command("pkill", "-KILL", "-f", env.WorkDir+"/home/").Run() })
 			env.Defer(p.killAll)
 			env.Defer(func() {
@@ -112,7 +113,7 @@ type processes struct {
 	bin      string
 	running  map[string]*process
 	logs     []string // files with the output of all processes
-	database func()   // removes the copy of the migrated database, nil if there is none
+	database func()   // removes the copy of the migrated database; nil without a copy
 }
 
 type process struct {
@@ -144,7 +145,7 @@ func (p *processes) removeDatabase() {
 	}
 }
 
-// tails returns the last lines of what each process wrote.
+// tails returns the last lines of the log of each process.
 func (p *processes) tails() string {
 	var all strings.Builder
 	for _, file := range p.logs {
@@ -163,7 +164,7 @@ func tail(file string) string {
 	return fmt.Sprintf("%s, the last lines:\n%s\n", filepath.Base(file), strings.Join(lines[max(0, len(lines)-41):], ""))
 }
 
-// launch starts coder in a process group of its own, its output in NAME.log.
+// launch starts coder in a new process group, with its output in NAME.log.
 func (p *processes) launch(ts *testscript.TestScript, name string, args []string) {
 	file := ts.MkAbs(name + ".log")
 	log, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -197,7 +198,8 @@ func environ(ts *testscript.TestScript) []string {
 	return env
 }
 
-// startChromium starts the Chromium of all scripts until the test ends, and returns its address.
+// startChromium starts the Chromium of all scripts and returns its address. The
+// test's cleanup stops it.
 func startChromium(t *testing.T) (string, error) {
 	cmd := exec.Command("node", "../web/test/chromium.mjs")
 	cmd.Stderr = os.Stderr
@@ -217,16 +219,16 @@ func startChromium(t *testing.T) (string, error) {
 	return strings.TrimSpace(address), nil
 }
 
-// chromium: has the journeys of the script use the Chromium of all scripts.
+// chromium: makes the journeys of the script use the Chromium of all scripts.
 func cmdChromium(ts *testscript.TestScript, start func() (string, error)) {
 	address, err := start()
 	ts.Check(err)
 	ts.Setenv("CHROMIUM_SERVER", address)
 }
 
-// server [flags]: starts coder server on a free port, or on that of the last
-// start, waits until it is healthy and sets CODER_URL. The first start finds a
-// migrated database, unless the script sets DATABASE to new.
+// server [flags]: starts coder server on a free port, or on the port of the last
+// start, waits until it is healthy and sets CODER_URL. The first start uses a migrated
+// database, unless the script sets DATABASE to new.
 func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("use: ! exec coder server ...")
@@ -274,8 +276,8 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	of(ts).launch(ts, args[0], args[1:])
 }
 
-// signal NAME SIGNAL: signals a background process (KILL: its whole group) and,
-// except for HUP, waits for its end. With !, its exit status must not be 0.
+// signal NAME SIGNAL: signals a background process (KILL: its process group) and,
+// except for HUP, waits until it has exited. With !, its exit status must not be 0.
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: signal NAME TERM|INT|KILL|HUP")
@@ -307,15 +309,15 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// login: makes the first user and logs in.
+// login: creates the first user and signs in.
 func cmdLogin(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Exec("coder", "login", ts.Getenv("CODER_URL"), "--first-user-username", "admin",
 		"--first-user-email", "admin@example.com", "--first-user-password", password))
 }
 
-// eventually command...: repeats until the command succeeds (with !, fails). The limit is more
-// than a journey's own (patience in browser.mjs), because the command may wait for a journey in
-// the background.
+// eventually command...: repeats the command until it succeeds (with !, fails). The
+// time limit is longer than that of a journey (patience in browser.mjs), because the
+// command may wait for a journey in the background.
 func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: eventually command...")
@@ -354,8 +356,9 @@ func lookPath(path, name string) (string, error) {
 	return "", fmt.Errorf("%s is not on PATH", name)
 }
 
-// request METHOD PATH STATUS [FILE [CONTENT-TYPE]]: an HTTP request with the
-// session's token; the body is FILE's; the answer goes to response.txt.
+// request METHOD PATH STATUS [FILE [CONTENT-TYPE]]: sends an HTTP request with the
+// session token and the content of FILE as body, checks the status, and writes the
+// response to response.txt.
 func cmdRequest(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: request METHOD PATH STATUS [FILE [CONTENT-TYPE]]")
@@ -407,7 +410,7 @@ func cmdFill(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(f.Close())
 }
 
-// take NAME FILE: sets a variable to what a file holds.
+// take NAME FILE: sets a variable to the content of a file.
 func cmdTake(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: take NAME FILE")

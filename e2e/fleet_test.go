@@ -24,8 +24,8 @@ import (
 // healthInterval is the interval of a balancer's health checks.
 const healthInterval = 200 * time.Millisecond
 
-// balancer forwards TCP connections to the healthy ones of several servers in
-// turns, as a load balancer with health checks does.
+// balancer forwards TCP connections to the healthy servers in turn, as a load balancer
+// with health checks does.
 type balancer struct {
 	net.Listener
 	servers []string
@@ -33,7 +33,7 @@ type balancer struct {
 
 	mu      sync.Mutex
 	healthy map[string]bool
-	removed map[string]bool // get no connections although they are healthy
+	removed map[string]bool // servers that get no connections, although they are healthy
 	next    int
 }
 
@@ -64,7 +64,7 @@ func newBalancer(t *testing.T, servers ...string) *balancer {
 
 func (b *balancer) url() string { return "http://" + b.Addr().String() }
 
-// check asks a server for its health until the test ends.
+// check polls the health of a server until the test ends.
 func (b *balancer) check(ctx context.Context, server string) {
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	for ctx.Err() == nil {
@@ -82,14 +82,14 @@ func (b *balancer) check(ctx context.Context, server string) {
 	}
 }
 
-// remove stops connections to a server, or starts them again.
+// remove stops new connections to a server, or allows them again.
 func (b *balancer) remove(server string, removed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.removed[server] = removed
 }
 
-// choose returns a healthy server, or any when none is.
+// choose returns a healthy server, or any server if none is healthy.
 func (b *balancer) choose() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,7 +105,7 @@ func (b *balancer) choose() string {
 func (b *balancer) forward(in net.Conn) {
 	defer in.Close()
 	out, err := net.Dial("tcp", b.choose())
-	if err != nil { // as balancers do, it tries the next server
+	if err != nil { // try the next server, as load balancers do
 		out, err = net.Dial("tcp", b.choose())
 	}
 	if err != nil {
@@ -121,7 +121,7 @@ func (b *balancer) forward(in net.Conn) {
 
 // fleet is two servers on one database behind a balancer.
 type fleet struct {
-	*plant
+	*testServer
 	database string
 	balancer *balancer
 	replicas [2]replica
@@ -138,14 +138,14 @@ func startPostgres(t *testing.T) *embedded.Cluster {
 	return startCluster(t, filepath.Join(t.TempDir(), "postgres"))
 }
 
-// startMigrated is startPostgres with a database that has the schema.
+// startMigrated is like startPostgres, but the database has the schema.
 func startMigrated(t *testing.T) *embedded.Cluster {
 	t.Helper()
 	dir, err := migrated.Copy()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) }) // it is removed at the end of this process too
+	t.Cleanup(func() { os.RemoveAll(dir) }) // it is also removed when this process ends
 	return startCluster(t, dir)
 }
 
@@ -155,7 +155,7 @@ func startCluster(t *testing.T, dir string) *embedded.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = db.Stop(context.Background()) }) // killed otherwise
+	t.Cleanup(func() { _ = db.Stop(context.Background()) }) // without it, PostgreSQL is killed
 	return db
 }
 
@@ -168,10 +168,10 @@ func newFleet(t *testing.T, program string) *fleet {
 	}
 	start := startMigrated
 	if program != bin {
-		start = startPostgres // another version migrates it
+		start = startPostgres // the other version must run its own migrations
 	}
 	db := start(t)
-	f := &fleet{plant: &plant{bin: bin, dir: t.TempDir(), tmp: shortDir(t)}, database: db.URL()}
+	f := &fleet{testServer: &testServer{bin: bin, dir: t.TempDir(), tmp: shortDir(t)}, database: db.URL()}
 	t.Cleanup(f.killAgents)
 	for i := range f.replicas {
 		f.replicas[i].address = testport.FreeAddress(t)
@@ -189,7 +189,7 @@ func (f *fleet) log(i int) string { return filepath.Join(f.dir, "server"+strconv
 // serve starts a replica and waits until it is healthy.
 func (f *fleet) serve(t *testing.T, i int, program string) {
 	t.Helper()
-	own := *f.plant
+	own := *f.testServer
 	own.bin = program
 	r := &f.replicas[i]
 	r.cmd = own.start(t, f.log(i), f.env("CODER_CACHE_DIRECTORY="+filepath.Join(f.dir, "cache"+strconv.Itoa(i))), "server",
@@ -203,9 +203,9 @@ func (f *fleet) serve(t *testing.T, i int, program string) {
 	})
 }
 
-// replace ends a replica as an orchestrator does and starts another program
-// in its place. The balancer notices by its health checks, unless the version
-// that ends is older than --drain-period.
+// replace stops a replica as an orchestrator does and starts another program in its
+// place. The balancer detects this with its health checks, unless the stopped version
+// does not have --drain-period yet.
 func (f *fleet) replace(t *testing.T, i int, program string, drains bool) {
 	t.Helper()
 	r := &f.replicas[i]
@@ -214,13 +214,13 @@ func (f *fleet) replace(t *testing.T, i int, program string, drains bool) {
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	r.cmd.Wait() //nolint:errcheck // its log says how it ended
+	r.cmd.Wait() //nolint:errcheck // the log has the exit reason
 	f.serve(t, i, program)
 }
 
 // prepare creates the first user and the workspace dev, which has the app echo. It
-// calls change with the directory of the template before the template is pushed. It
-// returns the workspace as the user reaches it.
+// calls change with the directory of the template before it pushes the template. It
+// returns the workspace with the network of its user.
 func (f *fleet) prepare(t *testing.T, change ...func(template string)) *remote {
 	t.Helper()
 	f.run(t, "login", f.balancer.url(), "--first-user-username", "admin", "--first-user-email", "admin@example.com", "--first-user-password", password)
@@ -240,6 +240,6 @@ func (f *fleet) prepare(t *testing.T, change ...func(template string)) *remote {
 	f.run(t, "templates", "push", "local", "--directory", template, "--yes")
 	f.run(t, "create", "dev", "--template", "local", "--use-parameter-defaults", "--yes")
 	f.run(t, "ssh", "dev", "true")
-	t.Cleanup(func() { _, _ = f.try("delete", "dev", "--yes") }) // its agent would stay
-	return &remote{plant: f.plant, user: newWay(t, f.address)}
+	t.Cleanup(func() { _, _ = f.try("delete", "dev", "--yes") }) // otherwise its agent keeps running
+	return &remote{testServer: f.testServer, user: newFaultyNetwork(t, f.address)}
 }

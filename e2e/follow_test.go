@@ -20,7 +20,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// beats is a file of a template: its agent counts in its log until DIR/stop exists.
+// beats is a template file with a script that counts in the agent's log until DIR/stop
+// exists.
 const beats = `resource "coder_script" "beats" {
   agent_id     = coder_agent.main.id
   display_name = "Count"
@@ -29,7 +30,7 @@ const beats = `resource "coder_script" "beats" {
 }
 `
 
-// counter is a metadata item of an agent that counts in DIR/count.
+// counter is an agent metadata item that counts in DIR/count.
 const counter = `resource "coder_agent" "main" {
   metadata {
     key          = "count"
@@ -61,22 +62,22 @@ func addCounters(t *testing.T, template, dir string) {
 	}
 }
 
-// at returns the server as clients of one replica see it.
-func (f *fleet) at(i int) *plant {
-	own := *f.plant
+// at returns the server with the address of a replica.
+func (f *fleet) at(i int) *testServer {
+	own := *f.testServer
 	own.address = f.replicas[i].address
 	return &own
 }
 
-// follower is a connection that follows what counts upward.
+// follower is a connection that receives increasing numbers.
 type follower struct {
 	name  string
 	last  atomic.Int64 // the last number
 	ended chan error
 }
 
-// follow starts a follower. Its messages are given to each until the server ends the
-// connection, which nothing may do during the test.
+// follow starts a follower, which calls each for every message. The connection must
+// stay open during the test.
 func follow[T any](t *testing.T, name string, c *codersdk.Client, path string, q url.Values, each func(*follower, T) error) *follower {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -86,8 +87,8 @@ func follow[T any](t *testing.T, name string, c *codersdk.Client, path string, q
 	return w
 }
 
-// advances waits until what is followed has counted on from where it is now.
-func (w *follower) advances(t *testing.T, after string) {
+// waitForProgress waits until the follower has received the next three numbers.
+func (w *follower) waitForProgress(t *testing.T, after string) {
 	t.Helper()
 	start, goal := time.Now(), w.last.Load()+3
 	testwait.Until(t, w.name+" continues after "+after, func() bool {
@@ -101,9 +102,10 @@ func (w *follower) advances(t *testing.T, after string) {
 	t.Logf("after %s: %s continues after %s", after, w.name, time.Since(start).Round(time.Millisecond))
 }
 
-// TestFollowersOutliveTheOtherReplica follows the log and the metadata of an agent at one
-// replica, kills the other one, which the agent is connected to, with -9, and then the same with
-// the replicas exchanged. The connections stay open, and each line comes once.
+// TestFollowersOutliveTheOtherReplica follows the log and the metadata of an agent at
+// one replica, and kills the replica that the agent is connected to with kill -9. Then
+// it swaps the replicas and repeats this. The connections must stay open, and each line
+// must arrive exactly once.
 func TestFollowersOutliveTheOtherReplica(t *testing.T) {
 	t.Parallel()
 	bin, err := binary()
@@ -130,7 +132,7 @@ func TestFollowersOutliveTheOtherReplica(t *testing.T) {
 					for _, l := range lines {
 						var n int64
 						if _, err := fmt.Sscanf(l.Output, "%d", &n); err != nil {
-							continue // of another script
+							continue // a line of another script
 						}
 						if want := w.last.Load() + 1; n != want {
 							return fmt.Errorf("line %d came, not %d", n, want)
@@ -153,11 +155,11 @@ func TestFollowersOutliveTheOtherReplica(t *testing.T) {
 				}),
 		}
 		for _, w := range followers {
-			w.advances(t, "the beginning")
+			w.waitForProgress(t, "the beginning")
 		}
 		stop(far)
 		for _, w := range followers {
-			w.advances(t, "kill -9 of the replica of the agent")
+			w.waitForProgress(t, "kill -9 of the replica of the agent")
 		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, "stop"), nil, 0o600); err != nil {
@@ -182,8 +184,9 @@ func (f *fleet) agent(t *testing.T, workspace string) uuid.UUID {
 	return uuid.Nil
 }
 
-// TestBuildsOutliveTheOtherReplica has builds run by provisioners that are connected to one
-// replica, and follows and cancels them at the other one, while the first is killed with -9.
+// TestBuildsOutliveTheOtherReplica runs builds on provisioners that are connected to
+// one replica. It follows and cancels the builds at the other replica, while the first
+// is killed with kill -9.
 func TestBuildsOutliveTheOtherReplica(t *testing.T) {
 	t.Parallel()
 	bin, err := binary()
@@ -196,7 +199,7 @@ func TestBuildsOutliveTheOtherReplica(t *testing.T) {
 	begin := func(name string, near int) (*job, string) {
 		f.balancer.remove(f.replicas[near].address, true)
 		j, _ := f.build(t, name, f.balancer.url(), waitAtGate)
-		testwait.Until(t, "the first resource is begun", func() bool { return len(j.survivors()) > 0 })
+		testwait.Until(t, "the first resource is begun", func() bool { return len(j.processes()) > 0 })
 		f.balancer.remove(f.replicas[near].address, false)
 		var w struct {
 			LatestBuild struct{ ID string } `json:"latest_build"`
@@ -226,13 +229,13 @@ func TestBuildsOutliveTheOtherReplica(t *testing.T) {
 	if !slices.Equal(lines, all) {
 		t.Errorf("%d lines were followed, the log has %d", len(lines), len(all))
 	}
-	j.finished(t)
+	j.checkFinished(t)
 	f.serve(t, 1, bin)
 
 	j, build = begin("canceled", 1)
 	kill(f.replicas[0].cmd)
 	f.at(1).request(t, http.MethodPatch, "/workspacebuilds/"+build+"/cancel", &struct{}{})
-	testwait.Until(t, "what Terraform ran has ended", func() bool { return len(j.survivors()) == 0 })
+	testwait.Until(t, "what Terraform ran has ended", func() bool { return len(j.processes()) == 0 })
 	f.serve(t, 0, bin)
 	testwait.Until(t, "the build is canceled", func() bool {
 		var b codersdk.WorkspaceBuild

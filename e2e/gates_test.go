@@ -11,7 +11,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// gate is a threshold that a shipped client compares the version with.
+// gate is a threshold that a released client compares the version with.
 type gate struct {
 	Client   string
 	AtLeast  string `json:"at_least"`
@@ -19,8 +19,8 @@ type gate struct {
 	Switches string `json:"switches"`
 }
 
-// gates reads those of the contract that compare the version of the server or
-// of the program.
+// gates returns the gates of the contract that compare the version of the server or of
+// the CLI.
 func gates(t *testing.T) []gate {
 	b, err := os.ReadFile("../api/contract/clients.json")
 	if err != nil {
@@ -47,14 +47,14 @@ func gates(t *testing.T) []gate {
 	return out
 }
 
-// threshold is a number in the words of a gate, such as "2.29.0 and below 2.35.0".
+// threshold matches a version in the text of a gate, such as "2.29.0 and below 2.35.0".
 var threshold = regexp.MustCompile(`(below |newer: )?(\d+\.\d+(?:\.\d+)?)`)
 
-// numbers is all that Mux, Desktop, envbuilder and others read of a version.
+// numbers matches the part of a version that Mux, Desktop, envbuilder and others read.
 var numbers = regexp.MustCompile(`^v?(\d+\.\d+\.\d+)(?:[-+].*)?$`)
 
-// reads reports whether a client takes version to be least or newer, by the
-// client's own rules.
+// reads reports whether a client considers version to be at least least, by the rules
+// of the client.
 func reads(t *testing.T, client, version, least string) bool {
 	if !semver.IsValid(version) {
 		t.Fatalf("%s cannot read %q", client, version)
@@ -69,8 +69,8 @@ func reads(t *testing.T, client, version, least string) bool {
 	return semver.Compare("v"+m[1], "v"+least) >= 0
 }
 
-// TestVersionPassesTheGatesOfClients runs the version of the built program
-// through the rules by which shipped clients turn on what they use.
+// TestVersionPassesTheGatesOfClients checks the version of the built program against
+// the rules by which released clients enable features.
 func TestVersionPassesTheGatesOfClients(t *testing.T) {
 	bin, err := binary()
 	if err != nil {
@@ -85,8 +85,8 @@ func TestVersionPassesTheGatesOfClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	version := program.Version
-	t.Logf("the program is of version %s", version)
-	// These begin above the API level that the version promises.
+	t.Logf("the version of the program is %s", version)
+	// These thresholds are above the API level of the version.
 	above := map[string]bool{"v2.38.0": true}
 	n := 0
 	for _, g := range gates(t) {
@@ -95,7 +95,7 @@ func TestVersionPassesTheGatesOfClients(t *testing.T) {
 			below, least := m[1] == "below ", m[2]
 			on := reads(t, g.Client, version, least)
 			switch {
-			case below && semver.Compare("v"+least, "v2.37.0") <= 0: // for older servers only
+			case below && semver.Compare("v"+least, "v2.37.0") <= 0: // gates for older servers only
 			case below && on && !strings.HasPrefix(g.Client, "VS Code"):
 				t.Errorf("%s: version %s is beyond %s, below which %s", g.Client, version, least, g.Switches)
 			case !below && !on && !above[semver.Canonical("v"+least)]:

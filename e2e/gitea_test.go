@@ -18,7 +18,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// gitea is a real Gitea with one user, whose password is that of scripts.
+// gitea is a real Gitea server with one user, who has the password of scripts.
 type gitea struct {
 	program, dir, address string
 	server                *exec.Cmd
@@ -26,7 +26,8 @@ type gitea struct {
 
 const giteaUser = "ann"
 
-// newGitea starts a Gitea from the directory of tools/gitea/get. Its tokens live for five seconds.
+// newGitea starts a Gitea from the directory of tools/gitea/get. Its tokens
+// expire after five seconds.
 func newGitea(t *testing.T, built string) *gitea {
 	t.Helper()
 	g := &gitea{program: filepath.Join(built, "gitea"), dir: t.TempDir(), address: testport.FreeAddress(t)}
@@ -99,7 +100,7 @@ func (g *gitea) serve(t *testing.T) {
 	})
 }
 
-// create creates an object with Gitea's API.
+// create creates an object with the API of Gitea.
 func (g *gitea) create(t *testing.T, path string, body, answer any) {
 	t.Helper()
 	b, err := json.Marshal(body)
@@ -122,7 +123,8 @@ func (g *gitea) create(t *testing.T, path string, body, answer any) {
 	}
 }
 
-// visit has a user link or revoke the access in a browser. page is that of the prompt.
+// visit links the account or revokes the access in a browser. page is the URL that git
+// prints.
 func (g *gitea) visit(t *testing.T, page, which string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "node", "../web/test/journey-gitea.mjs", page, password, g.url(), giteaUser, which)
@@ -131,9 +133,10 @@ func (g *gitea) visit(t *testing.T, page, which string) {
 	}
 }
 
-// TestGitea uses git in a workspace with a private repository of a real Gitea: git asks once, waits until the user
-// has linked the account in a browser, and never asks again, although tokens expire and Gitea is away for a while.
-// After the user has revoked the access there, git asks again.
+// TestGitea uses git in a workspace with a private repository of a real Gitea. git
+// prompts once and waits until the user has linked the account in a browser. It does
+// not prompt again when tokens expire or Gitea is down for a time. After the user has
+// revoked the access in Gitea, git prompts again.
 func TestGitea(t *testing.T) {
 	built := os.Getenv("CODER_TEST_GITEA")
 	if built == "" {
@@ -143,7 +146,7 @@ func TestGitea(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &plant{bin: bin, dir: t.TempDir(), address: testport.FreeAddress(t), tmp: shortDir(t)}
+	p := &testServer{bin: bin, dir: t.TempDir(), address: testport.FreeAddress(t), tmp: shortDir(t)}
 	base := "http://" + p.address
 	g := newGitea(t, built)
 	var app struct {

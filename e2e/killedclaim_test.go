@@ -24,9 +24,10 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// readyPool is added to the local template: a pool of one workspace that is handed over
-// before its build, a script that writes for whom it runs, and a resource that the build of
-// a claim replaces, which waits until the test lets it through.
+// readyPool is added to the local template. It has a pool of one prebuilt workspace,
+// which the owner gets before the build of the claim. A script writes the owner that it
+// runs for. The build of a claim replaces a resource, which waits until the test opens
+// its gate.
 const readyPool = `locals {
   coder_claim_first = true
 }
@@ -51,9 +52,10 @@ resource "terraform_data" "gate" {
 }
 `
 
-// pool is a server with prebuilt workspaces, a provisioner, and two users who want one.
+// pool is a server with a pool of prebuilt workspaces, a provisioner, and two users who
+// claim a workspace.
 type pool struct {
-	*plant
+	*testServer
 	daemon   *exec.Cmd
 	admin    *codersdk.Client
 	users    map[string]*codersdk.Client
@@ -63,7 +65,7 @@ type pool struct {
 
 func newPool(t *testing.T) *pool {
 	t.Helper()
-	p := &pool{plant: newPlant(t), users: map[string]*codersdk.Client{}}
+	p := &pool{testServer: newTestServer(t), users: map[string]*codersdk.Client{}}
 	p.provision(t)
 	p.admin = p.client(p.token(t))
 	template := filepath.Join(p.dir, "template")
@@ -108,7 +110,7 @@ func (p *pool) client(token string) *codersdk.Client {
 	return c
 }
 
-// provision starts the provisioner, with the cache of the one before.
+// provision starts the provisioner. It reuses the cache of the previous one.
 func (p *pool) provision(t *testing.T) {
 	t.Helper()
 	p.daemon = p.start(t, filepath.Join(p.dir, "provisioner.log"), p.env("CODER_CONFIG_DIR="+filepath.Join(p.dir, "provisioner"),
@@ -116,7 +118,7 @@ func (p *pool) provision(t *testing.T) {
 		"provisioner", "start", "--name", "only")
 }
 
-// ready waits for the prebuilt workspace that can be claimed.
+// ready waits until a prebuilt workspace can be claimed, and returns it.
 func (p *pool) ready(t *testing.T) codersdk.Workspace {
 	t.Helper()
 	var ready codersdk.Workspace
@@ -145,18 +147,19 @@ func agentReady(w codersdk.Workspace) bool {
 	return false
 }
 
-func (p *pool) wish(name string) codersdk.CreateWorkspaceRequest {
+func (p *pool) claimRequest(name string) codersdk.CreateWorkspaceRequest {
 	return codersdk.CreateWorkspaceRequest{Name: name, TemplateID: p.template.ID, TemplateVersionPresetID: &p.preset}
 }
 
-// claim has both users ask for the only prebuilt workspace, kills the server after the
-// pause or the first answer, and asks again. It returns the owner of the prebuilt workspace.
+// claim sends requests of both users for the only prebuilt workspace. It kills the
+// server after the pause, or after the first response if pause is nil, and repeats the
+// requests. It returns the owner of the prebuilt workspace.
 func (p *pool) claim(t *testing.T, ready uuid.UUID, name string, pause <-chan time.Time) string {
 	t.Helper()
 	asked := make(chan string, len(p.users))
 	for user, c := range p.users {
 		go func() {
-			_, err := c.CreateWorkspace(context.Background(), "me", p.wish(name))
+			_, err := c.CreateWorkspace(context.Background(), "me", p.claimRequest(name))
 			asked <- fmt.Sprintf("the request of %s: %v", user, err)
 		}()
 	}
@@ -179,7 +182,7 @@ func (p *pool) claim(t *testing.T, ready uuid.UUID, name string, pause <-chan ti
 	t.Logf("it is owned by %s", before.OwnerName)
 	owner := ""
 	for user, c := range p.users {
-		_, err := c.CreateWorkspace(t.Context(), "me", p.wish(name))
+		_, err := c.CreateWorkspace(t.Context(), "me", p.claimRequest(name))
 		if err != nil && !codersdk.Is(err, codersdk.CodeConflict) {
 			t.Fatal(err)
 		}
@@ -203,9 +206,10 @@ func (p *pool) claim(t *testing.T, ready uuid.UUID, name string, pause <-chan ti
 	return owner
 }
 
-// serves checks that the workspace is the owner's, whatever its build does: their name and
-// their secret, and no script runs for another user after the claim.
-func (p *pool) serves(t *testing.T, owner, name, after string) {
+// checkOwner checks that the workspace belongs to the owner in every state of its
+// build. It must have the name and the secret of the owner, and after the claim no
+// script may run for another user.
+func (p *pool) checkOwner(t *testing.T, owner, name, after string) {
 	t.Helper()
 	testwait.Until(t, "the agent serves "+owner+" after "+after, func() bool {
 		cmd := exec.CommandContext(t.Context(), p.bin, "ssh", "--wait=no", name, "echo $CODER_WORKSPACE_OWNER_NAME $SECRET; cat owners")
@@ -233,7 +237,7 @@ func (p *pool) serves(t *testing.T, owner, name, after string) {
 	}
 }
 
-// agents returns the process of each workspace's agent by the directory of the workspace.
+// agents returns the process IDs of agents, by the directory of their workspace.
 func (p *pool) agents() map[string]int {
 	all := map[string]int{}
 	files, _ := filepath.Glob(filepath.Join(p.dir, ".local/share/coder-local/*/run/agent.pid"))
@@ -247,8 +251,8 @@ func (p *pool) agents() map[string]int {
 	return all
 }
 
-// killAgent is kill -9 of the agent of a workspace. The function that it returns starts the
-// agent as the machine of the workspace would: with the environment that it had.
+// killAgent kills the agent of a workspace with kill -9. The returned function starts
+// the agent again with the same environment, as the machine of the workspace does.
 func (p *pool) killAgent(t *testing.T, workspace uuid.UUID) (restart func()) {
 	t.Helper()
 	for dir, pid := range p.agents() {
@@ -280,16 +284,16 @@ func (p *pool) killAgent(t *testing.T, workspace uuid.UUID) (restart func()) {
 	return nil
 }
 
-// lives reports whether a process runs; a zombie does not.
+// lives reports whether a process runs. Zombies do not count.
 func lives(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := bytes.Cut(b, []byte(") "))
 	return err == nil && !bytes.HasPrefix(rest, []byte("Z"))
 }
 
-// atGate waits until the build of a claim has come to its gate more than n times, and
-// returns how often it has.
-func (p *pool) atGate(t *testing.T, workspace uuid.UUID, n int) int {
+// waitAtBuildGate waits until builds of a claim have reached the gate more than n
+// times, and returns the number of times.
+func (p *pool) waitAtBuildGate(t *testing.T, workspace uuid.UUID, n int) int {
 	t.Helper()
 	return testwait.Value(t, "the build waits at its gate", func() int {
 		b, _ := os.ReadFile(filepath.Join(p.dir, workspace.String()+".at"))
@@ -297,9 +301,10 @@ func (p *pool) atGate(t *testing.T, workspace uuid.UUID, n int) int {
 	}, func(times int) bool { return times > n })
 }
 
-// TestKilledClaim kills the server, the provisioner and the agent with kill -9 while a
-// prebuilt workspace is claimed and before the build of the claim has run: it has one
-// owner, it serves no other after that, and the build succeeds.
+// TestKilledClaim kills the server, the provisioner and the agent with kill -9 during a
+// claim of a prebuilt workspace and before the build of the claim has finished. The
+// workspace must get one owner, serve no other user after that, and the build must
+// succeed.
 func TestKilledClaim(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
@@ -310,42 +315,42 @@ func TestKilledClaim(t *testing.T) {
 		name := fmt.Sprintf("dev%d", round)
 		ready := p.ready(t).ID
 		kill(p.daemon)
-		var moment <-chan time.Time // nil: after the first answer
+		var moment <-chan time.Time // nil means after the first response
 		if round == 0 {
 			moment = time.After(time.Duration(random.IntN(100)) * time.Millisecond)
 		}
 		owner := p.claim(t, ready, name, moment)
-		p.serves(t, owner, name, "kill -9 of the server during the claim")
+		p.checkOwner(t, owner, name, "kill -9 of the server during the claim")
 
 		p.killAgent(t, ready)()
-		p.serves(t, owner, name, "kill -9 of the agent before the build")
+		p.checkOwner(t, owner, name, "kill -9 of the agent before the build")
 		kill(p.server)
 		p.serve(t)
-		p.serves(t, owner, name, "kill -9 of the server before the build")
+		p.checkOwner(t, owner, name, "kill -9 of the server before the build")
 
 		p.provision(t)
-		times := p.atGate(t, ready, 0)
+		times := p.waitAtBuildGate(t, ready, 0)
 		kill(p.daemon)
-		p.serves(t, owner, name, "kill -9 of the provisioner")
+		p.checkOwner(t, owner, name, "kill -9 of the provisioner")
 		p.provision(t)
-		times = p.atGate(t, ready, times)
+		times = p.waitAtBuildGate(t, ready, times)
 		restart := p.killAgent(t, ready)
 		kill(p.server)
 		kill(p.daemon)
 		p.provision(t)
 		restart()
 		p.serve(t)
-		p.serves(t, owner, name, "kill -9 of all")
-		p.atGate(t, ready, times)
-		p.built(t, ready, owner, name)
+		p.checkOwner(t, owner, name, "kill -9 of all")
+		p.waitAtBuildGate(t, ready, times)
+		p.finishBuild(t, ready, owner, name)
 	}
 	if next := p.ready(t); next.OwnerName != "prebuilds" {
 		t.Errorf("the next prebuilt workspace is that of %s", next.OwnerName)
 	}
 }
 
-// built lets the build of a claim go on and checks its outcome.
-func (p *pool) built(t *testing.T, workspace uuid.UUID, owner, name string) {
+// finishBuild opens the gate of the build of a claim and checks the result.
+func (p *pool) finishBuild(t *testing.T, workspace uuid.UUID, owner, name string) {
 	t.Helper()
 	gate := filepath.Join(p.dir, workspace.String())
 	if err := os.WriteFile(gate+".open", nil, 0o600); err != nil {
@@ -370,5 +375,5 @@ func (p *pool) built(t *testing.T, workspace uuid.UUID, owner, name string) {
 	if out, err := os.ReadFile(gate + ".built"); err != nil || string(out) != "prebuilds\n"+owner+"\n" {
 		t.Errorf("built for %q, %v", out, err)
 	}
-	p.serves(t, owner, name, "the build")
+	p.checkOwner(t, owner, name, "the build")
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// pausedTerraform is a Terraform that says when it plans, and plans once it may.
+// pausedTerraform is a wrapper of Terraform. It creates DIR/planning before a plan, and
+// waits until DIR/go exists.
 const pausedTerraform = `#!/bin/sh
 case " $* " in
 *" plan "*)
@@ -27,16 +28,16 @@ esac
 exec TERRAFORM "$@"
 `
 
-// TestKilledServerDuringImport kills the server with kill -9 while a version is
-// imported that already has a template: the template stays, and can be used once
+// TestKilledServerDuringImport kills the server with kill -9 during the import of a
+// version that already has a template. The template must remain. It must be usable after
 // the import has succeeded, on the same provisioner or on the next one.
 func TestKilledServerDuringImport(t *testing.T) {
 	t.Parallel()
-	p := newPlant(t)
-	whole := t // whose end stops the server that is started again
+	p := newTestServer(t)
+	parent := t // its cleanup stops the restarted server
 	for name, killsProvisioner := range map[string]bool{"server": false, "both": true} {
 		t.Run(name, func(t *testing.T) {
-			j := &job{plant: p, name: name, dir: filepath.Join(p.dir, name)}
+			j := &job{testServer: p, name: name, dir: filepath.Join(p.dir, name)}
 			j.program = j.pausedTerraform(t)
 			daemon := j.daemon(t, "a", "http://"+p.address)
 			version, template := j.templateOfImport(t)
@@ -55,7 +56,7 @@ func TestKilledServerDuringImport(t *testing.T) {
 			if killsProvisioner {
 				kill(daemon)
 			}
-			p.serve(whole)
+			p.serve(parent)
 			if out, err := p.try("create", name, "--template", name, "--yes"); err == nil || !strings.Contains(out, "still being imported") {
 				t.Errorf("a workspace while the import runs: %v\n%s", err, out)
 			}
@@ -66,7 +67,7 @@ func TestKilledServerDuringImport(t *testing.T) {
 				j.daemon(t, "b", "http://"+p.address)
 			}
 			testwait.Until(t, "the import ends", func() bool { s := status(); return s != "running" && s != "pending" },
-				testwait.Every(200*time.Millisecond)) // the server takes 512 requests a minute
+				testwait.Every(200*time.Millisecond)) // the server allows 512 requests per minute
 			if got := status(); got != "succeeded" {
 				t.Fatalf("the import is %s", got)
 			}
@@ -84,7 +85,7 @@ func TestKilledServerDuringImport(t *testing.T) {
 	}
 }
 
-// pausedTerraform writes the script pausedTerraform for the job.
+// pausedTerraform writes the script pausedTerraform for the job and returns its path.
 func (j *job) pausedTerraform(t *testing.T) string {
 	t.Helper()
 	terraform, err := exec.LookPath("terraform")
@@ -101,8 +102,8 @@ func (j *job) pausedTerraform(t *testing.T) string {
 	return path
 }
 
-// templateOfImport uploads a version and creates a template of it at once, as
-// operators do, and returns both ids.
+// templateOfImport uploads a version and creates a template from it without waiting for
+// the import, as operators do. It returns both IDs.
 func (j *job) templateOfImport(t *testing.T) (version, template string) {
 	t.Helper()
 	source := "# " + j.name + "\nterraform {\n  required_providers {\n    coder = { source = \"coder/coder\" }\n  }\n}\ndata \"coder_workspace\" \"me\" {}\nresource \"terraform_data\" \"one\" {}\n"
@@ -134,8 +135,8 @@ func (j *job) templateOfImport(t *testing.T) (version, template string) {
 	return version, post("/organizations/default/templates", map[string]any{"name": j.name, "template_version_id": version})
 }
 
-// create makes a request as the first user that must be answered with 201.
-func (p *plant) create(t *testing.T, path, kind string, body io.Reader, answer any) {
+// create sends a request as the first user. The response must have the status 201.
+func (p *testServer) create(t *testing.T, path, kind string, body io.Reader, answer any) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+p.address+"/api/v2"+path, body)
 	if err != nil {

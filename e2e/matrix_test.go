@@ -15,8 +15,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// programs returns the paths in CODER_TEST_TERRAFORM, of Terraform and OpenTofu in
-// several versions. `make test-terraform` sets it.
+// programs returns the paths in CODER_TEST_TERRAFORM: several versions of Terraform and
+// OpenTofu. `make test-terraform` sets the variable.
 func programs(t *testing.T) []string {
 	t.Helper()
 	list := filepath.SplitList(os.Getenv("CODER_TEST_TERRAFORM"))
@@ -26,11 +26,11 @@ func programs(t *testing.T) []string {
 	return list
 }
 
-// versionOf returns a program's name and version.
+// versionOf returns the name and the version of a program.
 func versionOf(t *testing.T, program string) string {
 	t.Helper()
 	cmd := exec.Command(program, "version", "-json")
-	cmd.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+os.DevNull) // OpenTofu writes warnings about it to its output
+	cmd.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+os.DevNull) // OpenTofu prints warnings about the CLI configuration file to standard output
 	out, err := cmd.Output()
 	var v struct {
 		Version string `json:"terraform_version"`
@@ -41,9 +41,8 @@ func versionOf(t *testing.T, program string) string {
 	return filepath.Base(program) + " " + v.Version
 }
 
-// matrixTemplate has a module, so that it needs an init, an agent, and two
-// resources with scripts of which the slow one still runs when the quick one is
-// done.
+// matrixTemplate has a module, so that it needs an init, and an agent. It also has two
+// resources with scripts. The slow script still runs when the quick one has ended.
 const matrixTemplate = `
 terraform {
   required_providers {
@@ -96,18 +95,18 @@ output "name" {
 }
 `
 
-// TestTerraformMatrix runs what matters of a build with each program: a push,
-// a build, a cancel, and kill -9 of the provisioner while a script runs.
+// TestTerraformMatrix tests builds with each program: a push, a build, a cancel, and
+// kill -9 of the provisioner while a script runs.
 func TestTerraformMatrix(t *testing.T) {
 	t.Parallel()
 	list := programs(t)
-	p := newPlant(t)
+	p := newTestServer(t)
 	table := []string{"| version | push | build | cancel | recovery |", "|---|---|---|---|---|"}
 	for n, program := range list {
 		version := versionOf(t, program)
 		t.Run(version, func(t *testing.T) {
 			name := fmt.Sprintf("tool%d", n)
-			j := &job{plant: p, name: name, dir: filepath.Join(p.dir, name), program: program}
+			j := &job{testServer: p, name: name, dir: filepath.Join(p.dir, name), program: program}
 			m := &matrix{job: j, t: t, took: "| " + version, tofu: strings.HasPrefix(version, "tofu")}
 			m.run()
 			table = append(table, m.took+" |")
@@ -120,12 +119,12 @@ type matrix struct {
 	*job
 	t    *testing.T
 	took string
-	// tofu is OpenTofu, which writes its state every 20 seconds only: what it
-	// made before it was killed is made again.
+	// tofu reports whether the program is OpenTofu. OpenTofu writes its state only
+	// every 20 seconds, so a build after kill -9 creates resources again.
 	tofu bool
 }
 
-// timed runs one column of the table.
+// timed runs f and adds its duration as a column of the table.
 func (m *matrix) timed(f func()) {
 	m.t.Helper()
 	began := time.Now()
@@ -166,10 +165,10 @@ func (m *matrix) run() {
 		}()
 		testwait.Until(t, "one resource is complete and another is not", func() bool { return len(m.read("recovery", "quick")) > 0 })
 		if !m.tofu {
-			m.written(t, "quick")
+			m.waitWritten(t, "quick")
 		}
 		kill(daemon)
-		testwait.Until(t, "what the provisioner ran is dead too", func() bool { return len(m.survivors()) == 0 })
+		testwait.Until(t, "what the provisioner ran is dead too", func() bool { return len(m.processes()) == 0 })
 		m.daemon(t, "a", "http://"+m.address)
 		<-ended
 		m.complete("recovery", 2)
@@ -188,24 +187,24 @@ func (m *matrix) run() {
 		t.Errorf("scripts of deleted workspaces did not run: %q", left)
 	}
 	if log, err := os.ReadFile(filepath.Join(m.dir, "a.log")); err != nil || bytes.Contains(log, []byte("is not tested")) {
-		t.Errorf("the provisioner's log (%v) says that the version is not tested", err)
+		t.Errorf("the provisioner's log (%v) has a warning that the version is not tested", err)
 	}
 }
 
-// coder runs a command of the CLI to its end.
+// coder runs a command of the CLI and returns its output.
 func (m *matrix) coder(args ...string) string {
 	m.t.Helper()
-	return m.job.plant.run(m.t, args...)
+	return m.job.testServer.run(m.t, args...)
 }
 
-// read returns what scripts of a workspace wrote.
+// read returns a file that scripts of a workspace wrote.
 func (m *matrix) read(workspace, file string) []byte {
 	b, _ := os.ReadFile(filepath.Join(m.dir, m.name+"-"+workspace+"."+file))
 	return b
 }
 
-// complete wants a workspace to run whose scripts ran to their end, the slow
-// one after so many beginnings.
+// complete checks that a workspace runs and that its scripts have ended. The slow
+// script must have started begun times.
 func (m *matrix) complete(workspace string, begun int) {
 	t := m.t
 	t.Helper()
@@ -249,8 +248,8 @@ func (m *matrix) cancel() {
 		m.request(t, http.MethodGet, "/users/me/workspace/"+m.name+"-cancel", &w)
 		return w.LatestBuild.Status == "canceled"
 	})
-	if len(m.survivors()) != 0 || len(m.read("cancel", "slow")) != 0 {
-		t.Errorf("what a canceled build ran goes on: %q", m.survivors())
+	if len(m.processes()) != 0 || len(m.read("cancel", "slow")) != 0 {
+		t.Errorf("what a canceled build ran goes on: %q", m.processes())
 	}
 	if out := m.coder("state", "pull", m.name+"-cancel"); !strings.Contains(out, `"tainted"`) {
 		t.Errorf("the state after a cancel has the interrupted resource as whole:\n%s", out)

@@ -15,36 +15,36 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// way is a network between a client and the server, which can fail as networks
-// do: connections are refused and reset; or nothing arrives, and when
-// that is over either what was held up goes on, or what was open is forgotten,
-// as by a router that was restarted.
-type way struct {
+// faultyNetwork is a network between a client and the server that can fail. In the
+// state cut, connections are refused and reset. In the state hole, no data arrives.
+// After a hole, data continues to arrive, or open connections stay silent, as after the
+// restart of a router.
+type faultyNetwork struct {
 	net.Listener
 	to string
 
-	delay  atomic.Int64 // nanoseconds that each piece waits
+	delay  atomic.Int64 // delay of each chunk of data, in nanoseconds
 	passed atomic.Int64 // bytes
 
 	mu    sync.Mutex
 	state string // up, cut or hole
-	open  map[*span]struct{}
+	open  map[*networkConn]struct{}
 	move  chan struct{} // closed when state changes
 }
 
-// span is one connection.
-type span struct {
+// networkConn is a connection through a faultyNetwork.
+type networkConn struct {
 	in, out net.Conn
-	lost    atomic.Bool // forgotten: silent forever
+	lost    atomic.Bool // no data arrives on this connection again
 }
 
-func newWay(t *testing.T, to string) *way {
+func newFaultyNetwork(t *testing.T, to string) *faultyNetwork {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &way{Listener: l, to: to, state: "up", open: map[*span]struct{}{}, move: make(chan struct{})}
+	w := &faultyNetwork{Listener: l, to: to, state: "up", open: map[*networkConn]struct{}{}, move: make(chan struct{})}
 	t.Cleanup(func() { l.Close(); w.set("cut") })
 	go func() {
 		for {
@@ -58,10 +58,11 @@ func newWay(t *testing.T, to string) *way {
 	return w
 }
 
-func (w *way) url() string { return "http://" + w.Addr().String() }
+func (w *faultyNetwork) url() string { return "http://" + w.Addr().String() }
 
-// passes waits until bytes of a connection may pass; false at its end.
-func (w *way) passes(s *span) bool {
+// waitPassable waits until data of a connection can pass. It returns false if the
+// connection is cut.
+func (w *faultyNetwork) waitPassable(s *networkConn) bool {
 	for {
 		w.mu.Lock()
 		state, move := w.state, w.move
@@ -76,8 +77,8 @@ func (w *way) passes(s *span) bool {
 	}
 }
 
-func (w *way) join(in net.Conn) {
-	s := &span{in: in}
+func (w *faultyNetwork) join(in net.Conn) {
+	s := &networkConn{in: in}
 	defer in.Close()
 	w.mu.Lock()
 	w.open[s] = struct{}{}
@@ -87,7 +88,7 @@ func (w *way) join(in net.Conn) {
 		delete(w.open, s)
 		w.mu.Unlock()
 	}()
-	if !w.passes(s) {
+	if !w.waitPassable(s) {
 		return
 	}
 	out, err := net.Dial("tcp", w.to)
@@ -103,7 +104,7 @@ func (w *way) join(in net.Conn) {
 		b := make([]byte, 32<<10)
 		for {
 			n, err := from.Read(b)
-			if !w.passes(s) {
+			if !w.waitPassable(s) {
 				return
 			}
 			if n > 0 {
@@ -122,8 +123,8 @@ func (w *way) join(in net.Conn) {
 	carry(in, out)
 }
 
-// set changes the state. After a hole, what was open is forgotten if forget.
-func (w *way) set(state string, forget ...bool) {
+// set changes the state. With forget, no data arrives on the open connections again.
+func (w *faultyNetwork) set(state string, forget ...bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.state = state
@@ -142,15 +143,15 @@ func (w *way) set(state string, forget ...bool) {
 	}
 }
 
-// talker types numbered lines into something that gives them back, and wants
-// each back once and in order.
+// talker writes numbered lines to a program that echoes them. It checks that each line
+// comes back once and in order.
 type talker struct {
 	name      string
 	in        io.WriteCloser
 	sent, got atomic.Int64
 	stop      chan struct{}
-	typed     chan struct{} // closed when no more is typed
-	read      chan error    // how the reading ended
+	typed     chan struct{} // closed after the last line was written
+	read      chan error    // receives the error that ended reading; nil at EOF
 }
 
 func talk(name string, in io.WriteCloser, out io.Reader) *talker {
@@ -175,7 +176,7 @@ func talk(name string, in io.WriteCloser, out io.Reader) *talker {
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
 			if text, want := strings.TrimSpace(lines.Text()), strconv.FormatInt(k.got.Load()+1, 10); text != want {
-				k.read <- fmt.Errorf("line %q came, not %q", text, want)
+				k.read <- fmt.Errorf("received line %q, want %q", text, want)
 				return
 			}
 			k.got.Add(1)
@@ -185,8 +186,8 @@ func talk(name string, in io.WriteCloser, out io.Reader) *talker {
 	return k
 }
 
-// flows waits until something that is typed from now on comes back.
-func (k *talker) flows(t *testing.T, after string) {
+// waitForEcho waits until the next line that the talker writes comes back.
+func (k *talker) waitForEcho(t *testing.T, after string) {
 	t.Helper()
 	start, next := time.Now(), k.sent.Load()+1
 	for k.got.Load() < next {
@@ -196,15 +197,15 @@ func (k *talker) flows(t *testing.T, after string) {
 		default:
 		}
 		if time.Since(start) > testwait.Limit {
-			t.Fatalf("after %s: %s does not flow again: %d lines of %d are back", after, k.name, k.got.Load(), k.sent.Load())
+			t.Fatalf("after %s: %s has no echo: %d lines of %d came back", after, k.name, k.got.Load(), k.sent.Load())
 		}
 		testwait.Pause(5 * time.Millisecond)
 	}
-	t.Logf("after %s: %s flows after %s", after, k.name, time.Since(start).Round(time.Millisecond))
+	t.Logf("after %s: %s has an echo after %s", after, k.name, time.Since(start).Round(time.Millisecond))
 }
 
-// ends types no more and wants all back.
-func (k *talker) ends(t *testing.T) {
+// checkAllEchoed stops writing and checks that all lines come back.
+func (k *talker) checkAllEchoed(t *testing.T) {
 	t.Helper()
 	close(k.stop)
 	<-k.typed

@@ -19,17 +19,17 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// receivers are a receiver of webhooks and a mail server. Both hold the first message
-// until the test ends, so that the server can be killed in between.
+// receivers is a webhook receiver and a mail server. Both delay the response to the
+// first message until the test ends, so that the test can kill the server meanwhile.
 type receivers struct {
 	hook *httptest.Server
 	mail *smtptest.Server
 
-	held    chan string // methods that have a message
+	held    chan string // receives the method of each delayed message
 	release chan struct{}
 	mu      sync.Mutex
 	first   map[string]bool
-	ids     map[string][]string // of the messages that arrived, by method
+	ids     map[string][]string // IDs of received messages, by method
 }
 
 func newReceivers(t *testing.T) *receivers {
@@ -67,7 +67,8 @@ func (r *receivers) receive(method, id string) {
 	}
 }
 
-// counts returns how often a method received a message, and whether it was always the same.
+// counts returns how often a method received a message, and whether all messages had
+// the same ID.
 func (r *receivers) counts(method string) (n int, same bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +80,7 @@ func (r *receivers) counts(method string) (n int, same bool) {
 }
 
 // client returns a client that is signed in as the user of the CLI.
-func (p *plant) client(t *testing.T) *codersdk.Client {
+func (p *testServer) client(t *testing.T) *codersdk.Client {
 	t.Helper()
 	token, err := os.ReadFile(filepath.Join(p.dir, "config", "session"))
 	if err != nil {
@@ -91,8 +92,9 @@ func (p *plant) client(t *testing.T) *codersdk.Client {
 }
 
 // TestKilledServerDeliversNotifications kills a server between an event and its
-// notification, and again between the notification and the answer of its receiver. Email
-// and webhook arrive at least once, and in the inbox each notification is once.
+// notification, and again between the notification and the response of the receiver.
+// Email and webhook must arrive at least once. The inbox must have each notification
+// exactly once.
 func TestKilledServerDeliversNotifications(t *testing.T) {
 	t.Parallel()
 	bin, err := binary()
@@ -100,7 +102,7 @@ func TestKilledServerDeliversNotifications(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newReceivers(t)
-	p := &plant{bin: bin, dir: t.TempDir(), address: testport.FreeAddress(t), tmp: shortDir(t)}
+	p := &testServer{bin: bin, dir: t.TempDir(), address: testport.FreeAddress(t), tmp: shortDir(t)}
 	p.provideDatabase(t)
 	serve := func() {
 		t.Helper()

@@ -17,19 +17,19 @@ import (
 
 // proxied is a workspace proxy process and the network to it.
 type proxied struct {
-	*way
+	*faultyNetwork
 	cmd     *exec.Cmd
 	log     string
-	metrics string // address
+	metrics string // address of the metrics
 }
 
-// newProxied registers a workspace proxy and runs it until the test ends. Each piece of
-// what passes the network to it waits for delay.
+// newProxied registers a workspace proxy and runs it until the test ends. The network to
+// the proxy delays each chunk of data by delay.
 func (r *remote) newProxied(t *testing.T, name string, delay time.Duration, args ...string) *proxied {
 	t.Helper()
 	token := strings.TrimSpace(r.run(t, "wsproxy", "create", "--name", name, "--only-token"))
 	address := testport.FreeAddress(t)
-	p := &proxied{way: newWay(t, address), log: filepath.Join(r.dir, name+".log"), metrics: testport.FreeAddress(t)}
+	p := &proxied{faultyNetwork: newFaultyNetwork(t, address), log: filepath.Join(r.dir, name+".log"), metrics: testport.FreeAddress(t)}
 	p.delay.Store(int64(delay))
 	p.cmd = r.start(t, p.log, r.env("CODER_PROXY_SESSION_TOKEN="+token), append([]string{"wsproxy", "server",
 		"--primary-access-url", r.agent.url(), "--http-address", address, "--access-url", p.url(),
@@ -41,22 +41,23 @@ func (r *remote) newProxied(t *testing.T, name string, delay time.Duration, args
 	return p
 }
 
-// relays waits until more than a few bytes have passed the network.
+// relays waits until the proxy relays data.
 func (p *proxied) relays(t *testing.T, name string) {
 	t.Helper()
 	before := p.passed.Load()
 	testwait.Until(t, "the workspace proxy "+name+" relays", func() bool { return p.passed.Load() > before+64<<10 })
 }
 
-// TestProxiesRelay has SSH sessions and a port forward take the nearest workspace proxy
-// although the server is far away, continue at the next one when that is killed, and at
-// the server when none is left. What is typed comes back once and in order.
+// TestProxiesRelay checks that SSH sessions and a port forward use the nearest workspace
+// proxy if the server is far away. When the proxy is killed, they continue over the next
+// proxy, and over the server when no proxy is left. All lines must come back once and in
+// order.
 func TestProxiesRelay(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
 	near := r.newProxied(t, "near", 0)
 	far := r.newProxied(t, "far", 100*time.Millisecond, "--derp-only")
-	r.user.delay.Store(int64(300 * time.Millisecond)) // of the server: any machine measures that both proxies are nearer
+	r.user.delay.Store(int64(300 * time.Millisecond)) // delay to the server, so that both proxies are nearer on any machine
 
 	port, local := echoes(t), testport.Free(t)
 	r.background(t, r.bin, "port-forward", "dev", "--tcp", local+":"+port)
@@ -68,7 +69,7 @@ func TestProxiesRelay(t *testing.T) {
 	all := func(after string) {
 		t.Helper()
 		for _, k := range talkers {
-			k.flows(t, after)
+			k.waitForEcho(t, after)
 		}
 	}
 	all("the begin")
@@ -106,7 +107,7 @@ func TestProxiesRelay(t *testing.T) {
 	kill(far.cmd)
 	all("kill -9 of the last proxy")
 	for _, k := range talkers {
-		k.ends(t)
+		k.checkAllEchoed(t)
 	}
 	r.user.delay.Store(0)
 	r.run(t, "delete", "dev", "--yes")

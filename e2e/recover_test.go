@@ -23,17 +23,17 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// resources is how many a build of these tests makes, one after the other.
+// resources is the number of resources that a build of these tests creates in sequence.
 const resources = 4
 
-// plant is a server with no provisioner of its own, as the CLI sees it.
-type plant struct {
+// testServer is a server without built-in provisioners, with a CLI that is signed in.
+type testServer struct {
 	bin, dir, address string
-	tmp               string // for sockets, whose paths are short
+	tmp               string // directory for sockets, whose paths must be short
 	server            *exec.Cmd
 }
 
-// shortDir returns a directory whose name leaves room for sockets.
+// shortDir returns a directory whose path is short enough for sockets.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "e2e")
@@ -44,8 +44,8 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// killAgents kills the agents of the template local that a failed test left.
-func (p *plant) killAgents() {
+// killAgents kills agents of the template local that a failed test left running.
+func (p *testServer) killAgents() {
 	names, _ := filepath.Glob(filepath.Join(p.dir, ".local/share/coder-local/*/run/agent.pid"))
 	for _, n := range names {
 		b, _ := os.ReadFile(n)
@@ -56,13 +56,13 @@ func (p *plant) killAgents() {
 	}
 }
 
-func newPlant(t *testing.T) *plant {
+func newTestServer(t *testing.T) *testServer {
 	t.Helper()
 	bin, err := binary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &plant{bin: bin, dir: t.TempDir(), address: testport.FreeAddress(t), tmp: shortDir(t)}
+	p := &testServer{bin: bin, dir: t.TempDir(), address: testport.FreeAddress(t), tmp: shortDir(t)}
 	t.Cleanup(p.killAgents)
 	p.provideDatabase(t)
 	p.serve(t)
@@ -70,8 +70,8 @@ func newPlant(t *testing.T) *plant {
 	return p
 }
 
-// provideDatabase makes a migrated database the built-in one of the server.
-func (p *plant) provideDatabase(t *testing.T) {
+// provideDatabase makes a migrated database the built-in database of the server.
+func (p *testServer) provideDatabase(t *testing.T) {
 	t.Helper()
 	remove, err := migrated.Provide(filepath.Join(p.dir, "config"))
 	if err != nil {
@@ -80,18 +80,19 @@ func (p *plant) provideDatabase(t *testing.T) {
 	t.Cleanup(remove)
 }
 
-// env is what every process gets; more comes last and wins.
-func (p *plant) env(more ...string) []string {
+// env returns the environment of every process. Variables in more take precedence.
+func (p *testServer) env(more ...string) []string {
 	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TMPDIR=" + p.tmp, "TZ=UTC", "CODER_CONFIG_DIR=" + filepath.Join(p.dir, "config"),
 		"CODER_URL=http://" + p.address, "CODER_CACHE_DIRECTORY=" + filepath.Join(p.dir, "cache")}, more...)
 }
 
-// printedLogs has the logs that a test printed at its end: several processes can have the same.
+// printedLogs has the logs that a test has printed, because several processes can share
+// a log.
 var printedLogs sync.Map
 
-// start runs coder in a process group of its own until the test ends. If the test fails, it
+// start runs coder in a new process group until the test ends. If the test fails, start
 // prints the last lines of the log.
-func (p *plant) start(t *testing.T, log string, env []string, args ...string) *exec.Cmd {
+func (p *testServer) start(t *testing.T, log string, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	f, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -113,18 +114,18 @@ func (p *plant) start(t *testing.T, log string, env []string, args ...string) *e
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) //nolint:errcheck // it may be gone
 		late := time.AfterFunc(testwait.Limit, func() { kill(cmd) })
 		defer late.Stop()
-		cmd.Wait() //nolint:errcheck // or waited for before
+		cmd.Wait() //nolint:errcheck // Wait may have been called before
 	})
 	return cmd
 }
 
-// kill is kill -9 of a whole process group.
+// kill kills a process group with kill -9.
 func kill(cmd *exec.Cmd) {
 	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // it may be gone
 	cmd.Wait()                                      //nolint:errcheck // killed
 }
 
-func (p *plant) serve(t *testing.T) {
+func (p *testServer) serve(t *testing.T) {
 	t.Helper()
 	p.server = p.start(t, filepath.Join(p.dir, "server.log"), p.env(), "server", "--http-address", p.address, "--access-url", "http://"+p.address,
 		"--provisioner-daemons", "0", "--provisioner-daemon-psk", password)
@@ -144,8 +145,8 @@ func awaitHealth(t *testing.T, address string) {
 	})
 }
 
-// run runs a command of the CLI to its end.
-func (p *plant) run(t *testing.T, args ...string) string {
+// run runs a command of the CLI, which must succeed, and returns its output.
+func (p *testServer) run(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := p.try(args...)
 	if err != nil {
@@ -154,23 +155,23 @@ func (p *plant) run(t *testing.T, args ...string) string {
 	return out
 }
 
-func (p *plant) try(args ...string) (string, error) {
+func (p *testServer) try(args ...string) (string, error) {
 	cmd := exec.Command(p.bin, args...)
 	cmd.Dir, cmd.Env = p.dir, p.env()
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// job is a workspace under construction, with provisioners of its own.
+// job is a workspace that is being created, with its own provisioners.
 type job struct {
-	*plant
+	*testServer
 	name, dir string
-	program   string        // the Terraform of its provisioners, "" for the one they find
-	created   chan struct{} // when create has ended
+	program   string        // path of Terraform for its provisioners; "" for the default
+	created   chan struct{} // closed when create has ended
 	out       string
 }
 
-// daemon starts a provisioner for this job only, with a cache of its own name.
+// daemon starts a provisioner for this job only. Its cache directory has its name.
 func (j *job) daemon(t *testing.T, name, url string) *exec.Cmd {
 	t.Helper()
 	log := filepath.Join(j.dir, name+".log")
@@ -179,10 +180,11 @@ func (j *job) daemon(t *testing.T, name, url string) *exec.Cmd {
 	return cmd
 }
 
-// waitAtGate is a command of build that waits until the test opens the resource.
+// waitAtGate is a command for build. It waits until the test calls open for the
+// resource.
 const waitAtGate = "until test -e ${self.input}.open; do sleep 0.05; done"
 
-// open lets the resources up to one become complete, if they wait at a gate.
+// open opens the gates of the resources 1 to upTo, if they use waitAtGate.
 func (j *job) open(t *testing.T, upTo int) {
 	t.Helper()
 	for i := 1; i <= upTo; i++ {
@@ -192,11 +194,11 @@ func (j *job) open(t *testing.T, upTo int) {
 	}
 }
 
-// build pushes a template whose resources run a command and write a marker one
-// after the other, and begins to make a workspace of it with daemon a.
-func (p *plant) build(t *testing.T, name, url, command string) (*job, *exec.Cmd) {
+// build pushes a template and starts to create a workspace from it with daemon a. Each
+// resource runs command and then writes a marker. The resources are created in sequence.
+func (p *testServer) build(t *testing.T, name, url, command string) (*job, *exec.Cmd) {
 	t.Helper()
-	j := &job{plant: p, name: name, dir: filepath.Join(p.dir, name), created: make(chan struct{})}
+	j := &job{testServer: p, name: name, dir: filepath.Join(p.dir, name), created: make(chan struct{})}
 	source := "terraform {\n  required_providers {\n    coder = { source = \"coder/coder\" }\n  }\n}\ndata \"coder_workspace\" \"me\" {}\n"
 	for i := 1; i <= resources; i++ {
 		after := ""
@@ -237,9 +239,9 @@ func (p *plant) build(t *testing.T, name, url, command string) (*job, *exec.Cmd)
 
 func (j *job) marker(i int) string { return filepath.Join(j.dir, fmt.Sprintf("r%d", i)) }
 
-func (j *job) made(t *testing.T, i int) {
+func (j *job) waitCreated(t *testing.T, i int) {
 	t.Helper()
-	testwait.Until(t, fmt.Sprintf("resource %d is made", i), func() bool {
+	testwait.Until(t, fmt.Sprintf("resource %d is created", i), func() bool {
 		b, err := os.ReadFile(j.marker(i))
 		return err == nil && len(b) > 0
 	})
@@ -254,7 +256,7 @@ func complete(state []byte, name string) bool {
 		}
 	}
 	if json.Unmarshal(state, &s) != nil {
-		return false // it is being written
+		return false // the state is being written
 	}
 	for _, r := range s.Resources {
 		if r.Name == name && len(r.Instances) == 1 {
@@ -264,21 +266,22 @@ func complete(state []byte, name string) bool {
 	return false
 }
 
-// reported waits until the server knows that a resource is complete.
-func (j *job) reported(t *testing.T, name string) {
+// waitReported waits until the state on the server has a complete resource.
+func (j *job) waitReported(t *testing.T, name string) {
 	t.Helper()
 	var w struct {
 		LatestBuild struct{ ID string } `json:"latest_build"`
 	}
 	j.request(t, http.MethodGet, "/users/me/workspace/"+j.name, &w)
-	testwait.Until(t, "the server knows resource "+name, func() bool {
+	testwait.Until(t, "the server has resource "+name, func() bool {
 		return complete(j.send(t, http.MethodGet, "/workspacebuilds/"+w.LatestBuild.ID+"/state"), name)
 	}, testwait.Every(200*time.Millisecond)) // the server limits the rate of requests
 }
 
-// written waits until daemon a has a complete resource in the state on its disk and in its journal. If it
-// is killed before the journal has the resource, the next build creates the resource again.
-func (j *job) written(t *testing.T, name string) {
+// waitWritten waits until daemon a has a complete resource in the state on its disk and
+// in its journal. If daemon a is killed before the journal has the resource, the next
+// build creates the resource again.
+func (j *job) waitWritten(t *testing.T, name string) {
 	t.Helper()
 	testwait.Until(t, "the provisioner has resource "+name+" in its state and its journal", func() bool {
 		dirs, _ := filepath.Glob(filepath.Join(j.dir, "a", "provisioner", "work", "job-*"))
@@ -289,9 +292,9 @@ func (j *job) written(t *testing.T, name string) {
 	})
 }
 
-// journaled reports whether the journal in a work directory has the end of a resource's creation.
+// journaled reports whether the journal in a work directory has a completed resource.
 func journaled(dir, name string) bool {
-	b, _ := os.ReadFile(filepath.Join(dir, "journal")) // missing: no line
+	b, _ := os.ReadFile(filepath.Join(dir, "journal")) // a missing journal has no lines
 	for text := range bytes.Lines(b) {
 		var e struct {
 			Event    string
@@ -304,9 +307,9 @@ func journaled(dir, name string) bool {
 	return false
 }
 
-// finished waits for the end of the build and looks at the outcome: each
-// resource was made once and is in the state, and a delete removes them all.
-func (j *job) finished(t *testing.T) {
+// checkFinished waits for the end of the build and checks the result. Each resource must
+// have been created once and be in the state. A delete must remove all resources.
+func (j *job) checkFinished(t *testing.T) {
 	t.Helper()
 	testwait.Receive(t, "the end of the build", j.created)
 	testwait.Until(t, "the workspace runs", func() bool {
@@ -326,7 +329,7 @@ func (j *job) finished(t *testing.T) {
 	for i := 1; i <= resources; i++ {
 		b, err := os.ReadFile(j.marker(i))
 		if err != nil || string(b) != "made\n" {
-			t.Errorf("resource %d was made %d times (%v)", i, strings.Count(string(b), "made"), err)
+			t.Errorf("resource %d was created %d times (%v)", i, strings.Count(string(b), "made"), err)
 		}
 		if !in[fmt.Sprintf("r%d", i)] {
 			t.Errorf("resource %d is not in the state", i)
@@ -335,7 +338,7 @@ func (j *job) finished(t *testing.T) {
 	j.run(t, "delete", j.name, "--yes")
 	for i := 1; i <= resources; i++ {
 		if _, err := os.Stat(j.marker(i)); err == nil {
-			t.Errorf("resource %d is still there after the delete", i)
+			t.Errorf("resource %d still exists after the delete", i)
 		}
 	}
 }
@@ -349,8 +352,8 @@ func line(text, with string) string {
 	return ""
 }
 
-// survivors returns the processes that speak of the job's directory.
-func (j *job) survivors() []string {
+// processes returns the command lines of processes that contain the job's directory.
+func (j *job) processes() []string {
 	var out []string
 	names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, n := range names {
@@ -361,22 +364,22 @@ func (j *job) survivors() []string {
 	return out
 }
 
-// TestKilledProvisioner kills the provisioner with kill -9 after each of the
-// resources of an apply: another one goes on, and nothing is lost or made twice.
+// TestKilledProvisioner kills the provisioner with kill -9 after each resource of an
+// apply. Another provisioner must continue, and no resource may be lost or created twice.
 func TestKilledProvisioner(t *testing.T) {
 	t.Parallel()
-	p := newPlant(t)
+	p := newTestServer(t)
 	t.Run("cases", func(t *testing.T) {
 		for i := 1; i <= resources; i++ {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
 				j, a := p.build(t, fmt.Sprintf("kill%d", i), "http://"+p.address, waitAtGate)
 				j.open(t, i)
-				j.made(t, i)
-				j.reported(t, fmt.Sprintf("r%d", i))
+				j.waitCreated(t, i)
+				j.waitReported(t, fmt.Sprintf("r%d", i))
 				kill(a)
 				killed := time.Now()
-				testwait.Until(t, "what the provisioner ran is dead too", func() bool { return len(j.survivors()) == 0 })
+				testwait.Until(t, "what the provisioner ran is dead too", func() bool { return len(j.processes()) == 0 })
 				j.open(t, resources)
 				j.daemon(t, "b", "http://"+p.address)
 				if i < resources {
@@ -386,28 +389,28 @@ func TestKilledProvisioner(t *testing.T) {
 					})
 					t.Logf("the loss was noticed within %s", time.Since(killed).Round(100*time.Millisecond))
 				}
-				j.finished(t)
+				j.checkFinished(t)
 			})
 		}
 		t.Run("comes back", func(t *testing.T) {
 			t.Parallel()
 			j, a := p.build(t, "back", "http://"+p.address, waitAtGate)
 			j.open(t, 2)
-			j.written(t, "r2") // in the work directory, perhaps nowhere else
+			j.waitWritten(t, "r2") // the server may not have the resource yet
 			kill(a)
 			killed := time.Now()
-			testwait.Until(t, "what the provisioner ran is dead too", func() bool { return len(j.survivors()) == 0 })
+			testwait.Until(t, "what the provisioner ran is dead too", func() bool { return len(j.processes()) == 0 })
 			j.open(t, resources)
 			j.daemon(t, "a", "http://"+p.address)
-			j.made(t, 3)
+			j.waitCreated(t, 3)
 			t.Logf("it went on after %s", time.Since(killed).Round(100*time.Millisecond))
-			j.finished(t)
+			j.checkFinished(t)
 		})
 	})
 }
 
 // token returns the session token of the CLI.
-func (p *plant) token(t *testing.T) string {
+func (p *testServer) token(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(p.dir, "config", "session"))
 	if err != nil {
@@ -416,17 +419,16 @@ func (p *plant) token(t *testing.T) string {
 	return strings.TrimSpace(string(b))
 }
 
-// request makes a request of the REST API as the first user and decodes the answer.
-func (p *plant) request(t *testing.T, method, path string, answer any) {
+// request sends a REST API request as the first user and decodes the response.
+func (p *testServer) request(t *testing.T, method, path string, answer any) {
 	t.Helper()
 	if b := p.send(t, method, path); json.Unmarshal(b, answer) != nil {
 		t.Fatalf("%s %s: %s", method, path, b)
 	}
 }
 
-// send makes a request of the REST API as the first user and returns the body of
-// the answer.
-func (p *plant) send(t *testing.T, method, path string) []byte {
+// send sends a REST API request as the first user and returns the response body.
+func (p *testServer) send(t *testing.T, method, path string) []byte {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+p.address+"/api/v2"+path, nil)
 	if err != nil {
@@ -445,13 +447,13 @@ func (p *plant) send(t *testing.T, method, path string) []byte {
 	return b
 }
 
-// TestCancelInterruptsTerraform cancels a build whose first resource never becomes
-// complete: Terraform ends it and keeps what was made.
+// TestCancelInterruptsTerraform cancels a build whose first resource never completes.
+// Terraform must stop the build and keep the created resources in the state.
 func TestCancelInterruptsTerraform(t *testing.T) {
 	t.Parallel()
-	p := newPlant(t)
+	p := newTestServer(t)
 	j, _ := p.build(t, "cancel", "http://"+p.address, waitAtGate)
-	testwait.Until(t, "the first resource is begun", func() bool { return len(j.survivors()) > 0 })
+	testwait.Until(t, "the first resource is begun", func() bool { return len(j.processes()) > 0 })
 	var w struct {
 		LatestBuild struct {
 			ID, Status string
@@ -460,7 +462,7 @@ func TestCancelInterruptsTerraform(t *testing.T) {
 	p.request(t, http.MethodGet, "/users/me/workspace/cancel", &w)
 	began := time.Now()
 	p.request(t, http.MethodPatch, "/workspacebuilds/"+w.LatestBuild.ID+"/cancel", &struct{}{})
-	testwait.Until(t, "what Terraform ran has ended", func() bool { return len(j.survivors()) == 0 })
+	testwait.Until(t, "what Terraform ran has ended", func() bool { return len(j.processes()) == 0 })
 	t.Logf("interrupted %s after the request to cancel", time.Since(began).Round(time.Millisecond))
 	testwait.Until(t, "the build is canceled", func() bool {
 		p.request(t, http.MethodGet, "/users/me/workspace/cancel", &w)
@@ -472,20 +474,20 @@ func TestCancelInterruptsTerraform(t *testing.T) {
 	p.run(t, "delete", j.name, "--yes")
 }
 
-// TestKilledServer kills the server with kill -9 in the middle of an apply on
-// an external provisioner, which goes on.
+// TestKilledServer kills the server with kill -9 during an apply on an external
+// provisioner. The apply must continue.
 func TestKilledServer(t *testing.T) {
 	t.Parallel()
-	p := newPlant(t)
+	p := newTestServer(t)
 	j, _ := p.build(t, "crash", "http://"+p.address, "sleep 1")
-	j.made(t, 1)
+	j.waitCreated(t, 1)
 	kill(p.server)
 	p.serve(t)
-	j.finished(t)
+	j.checkFinished(t)
 }
 
-// cable is a TCP connection to the server that can be cut.
-type cable struct {
+// cuttableProxy is a TCP proxy to the server whose connections can be cut.
+type cuttableProxy struct {
 	net.Listener
 	to string
 
@@ -494,13 +496,13 @@ type cable struct {
 	conns []net.Conn
 }
 
-func newCable(t *testing.T, to string) *cable {
+func newCuttableProxy(t *testing.T, to string) *cuttableProxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cable{Listener: l, to: to}
+	c := &cuttableProxy{Listener: l, to: to}
 	t.Cleanup(func() { l.Close(); c.set(true) })
 	go func() {
 		for {
@@ -514,7 +516,7 @@ func newCable(t *testing.T, to string) *cable {
 	return c
 }
 
-func (c *cable) join(in net.Conn) {
+func (c *cuttableProxy) join(in net.Conn) {
 	defer in.Close()
 	c.mu.Lock()
 	cut := c.cut
@@ -531,13 +533,13 @@ func (c *cable) join(in net.Conn) {
 	c.conns = append(c.conns, in, out)
 	c.mu.Unlock()
 	go func() {
-		io.Copy(out, in) //nolint:errcheck // it is to break
+		io.Copy(out, in) //nolint:errcheck // the test cuts the connection
 		out.Close()
 	}()
-	io.Copy(in, out) //nolint:errcheck // it is to break
+	io.Copy(in, out) //nolint:errcheck // the test cuts the connection
 }
 
-func (c *cable) set(cut bool) {
+func (c *cuttableProxy) set(cut bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.cut = cut
@@ -549,41 +551,43 @@ func (c *cable) set(cut bool) {
 	}
 }
 
-// TestCutConnection drops the provisioner's connection for a moment after each
-// resource: the build does not notice.
+// TestCutConnection cuts the provisioner's connection for 500 milliseconds after each
+// resource. The build must not be affected.
 func TestCutConnection(t *testing.T) {
 	t.Parallel()
-	p := newPlant(t)
-	c := newCable(t, p.address)
+	p := newTestServer(t)
+	c := newCuttableProxy(t, p.address)
 	j, _ := p.build(t, "cut", "http://"+c.Addr().String(), "sleep 1")
 	for i := 1; i < resources; i++ {
-		j.made(t, i)
+		j.waitCreated(t, i)
 		c.set(true)
 		testwait.Pause(500 * time.Millisecond)
 		c.set(false)
 	}
-	j.finished(t)
+	j.checkFinished(t)
 }
 
-// TestLongCut keeps the provisioner away until it lets go, in the middle of a
-// slow resource; once it is back it hands its state over, and the build ends.
+// TestLongCut cuts the provisioner's connection until the provisioner gives up the job,
+// while a resource is being created. After it has reconnected, the provisioner must
+// upload its state, and the build must finish.
 func TestLongCut(t *testing.T) {
 	t.Parallel()
-	p := newPlant(t)
-	c := newCable(t, p.address)
+	p := newTestServer(t)
+	c := newCuttableProxy(t, p.address)
 	j, _ := p.build(t, "long", "http://"+c.Addr().String(), waitAtGate)
 	j.open(t, 1)
-	j.made(t, 1)
+	j.waitCreated(t, 1)
 	c.set(true)
 	j.open(t, 2)
-	j.made(t, 2)
-	// It lets go after half of its lease of 12 seconds, while the third resource waits.
-	testwait.Until(t, "the provisioner lets go", func() bool {
+	j.waitCreated(t, 2)
+	// The provisioner gives up after half of its lease of 12 seconds, while the third
+	// resource waits.
+	testwait.Until(t, "the provisioner gives up the job", func() bool {
 		out, _ := os.ReadFile(filepath.Join(j.dir, "a.log"))
 		return bytes.Contains(out, []byte("unreachable for as long"))
 	})
-	testwait.Until(t, "what the provisioner ran has ended", func() bool { return len(j.survivors()) == 0 })
+	testwait.Until(t, "the processes of the provisioner have ended", func() bool { return len(j.processes()) == 0 })
 	c.set(false)
 	j.open(t, resources)
-	j.finished(t)
+	j.checkFinished(t)
 }

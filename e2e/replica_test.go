@@ -14,8 +14,8 @@ import (
 // replicaKills is how often TestKilledReplica kills a server.
 const replicaKills = 5
 
-// TestKilledReplica kills one of two servers with -9 at random, over and over:
-// sessions, terminals, forwarded ports and apps continue through the other one.
+// TestKilledReplica repeatedly kills a random one of two servers with kill -9. Sessions,
+// terminals, forwarded ports and apps must continue over the other server.
 func TestKilledReplica(t *testing.T) {
 	t.Parallel()
 	bin, err := binary()
@@ -36,7 +36,7 @@ func TestKilledReplica(t *testing.T) {
 	all := func(after string) {
 		t.Helper()
 		for _, k := range talkers {
-			k.flows(t, after)
+			k.waitForEcho(t, after)
 		}
 		client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 		testwait.Until(t, "the app answers after "+after, func() bool {
@@ -56,6 +56,6 @@ func TestKilledReplica(t *testing.T) {
 		all("its start")
 	}
 	for _, k := range talkers {
-		k.ends(t)
+		k.checkAllEchoed(t)
 	}
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // TestNothingIsLost kills a provisioner, an agent and the server, and restarts
-// PostgreSQL, once each while workspaces are built: every acknowledged build
-// ends, every workspace is in the state that was asked for last, and no
-// goroutines and files remain. `make soak` runs longer.
+// PostgreSQL, once each while workspaces are built. Every acknowledged build must end,
+// every workspace must be in the last requested state, and no goroutines or files may
+// leak. `make soak` runs longer.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -32,7 +32,7 @@ func TestNothingIsLost(t *testing.T) {
 	for _, text := range append(r.Lost, r.Leaked...) {
 		t.Error(text)
 	}
-	for _, text := range r.Failed { // a build may fail, but it says so
+	for _, text := range r.Failed { // a build can fail, but must report the error
 		t.Log(text)
 	}
 	if r.Builds == 0 || len(r.Kills) != 4 {

@@ -30,10 +30,10 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// remote is a workspace, and a user who reaches it over a network of their own.
+// remote is a workspace, and a user who connects to it over a separate network.
 type remote struct {
-	*plant
-	user, agent *way
+	*testServer
+	user, agent *faultyNetwork
 	log         string
 }
 
@@ -43,9 +43,9 @@ func newRemote(t *testing.T) *remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &remote{plant: &plant{bin: bin, dir: t.TempDir(), address: testport.FreeAddress(t), tmp: shortDir(t)}}
+	r := &remote{testServer: &testServer{bin: bin, dir: t.TempDir(), address: testport.FreeAddress(t), tmp: shortDir(t)}}
 	r.log = filepath.Join(r.dir, "server.log")
-	r.user, r.agent = newWay(t, r.address), newWay(t, r.address)
+	r.user, r.agent = newFaultyNetwork(t, r.address), newFaultyNetwork(t, r.address)
 	r.provideDatabase(t)
 	r.serve(t)
 	t.Cleanup(r.killAgents)
@@ -66,13 +66,13 @@ func (r *remote) serve(t *testing.T) {
 	awaitHealth(t, r.address)
 }
 
-// environ is the user's, whose packets take the relay: a direct path would not
-// notice any of this.
+// environ returns the environment of the user. It forces connections over the relay,
+// because the faults do not affect a direct path.
 func (r *remote) environ() []string {
 	return r.env("CODER_URL="+r.user.url(), "CODER_DISABLE_DIRECT_CONNECTIONS=true", "SHELL=/bin/bash", "TERM=xterm")
 }
 
-// command prepares a command of the user's.
+// command returns a command of the user.
 func (r *remote) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env, cmd.Stderr = r.dir, r.environ(), os.Stderr
@@ -80,7 +80,7 @@ func (r *remote) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// session runs a command and talks to it.
+// session starts a command with a talker.
 func (r *remote) session(t *testing.T, label, name string, args ...string) *talker {
 	t.Helper()
 	cmd := r.command(name, args...)
@@ -103,7 +103,7 @@ func (r *remote) background(t *testing.T, name string, args ...string) {
 	t.Cleanup(func() { kill(cmd) })
 }
 
-// echoes serves TCP and UDP at the same port of the workspace's machine.
+// echoes starts TCP and UDP echo servers at the same port of the workspace's machine.
 func echoes(t *testing.T) (port string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -122,7 +122,7 @@ func echoes(t *testing.T) (port string) {
 				return
 			}
 			go func() {
-				io.Copy(c, c) //nolint:errcheck // whoever reads it finds out
+				io.Copy(c, c) //nolint:errcheck // the reader of the echo reports failures
 				c.Close()
 			}()
 		}
@@ -134,7 +134,7 @@ func echoes(t *testing.T) (port string) {
 			if err != nil {
 				return
 			}
-			u.WriteTo(b[:n], from) //nolint:errcheck // it is UDP
+			u.WriteTo(b[:n], from) //nolint:errcheck // UDP packets can be lost
 		}
 	}()
 	_, port, _ = net.SplitHostPort(l.Addr().String())
@@ -153,13 +153,13 @@ func dialSoon(t *testing.T, network, address string) net.Conn {
 	return c
 }
 
-// answered sends a datagram until it comes back.
+// answered sends datagrams until one comes back.
 func answered(t *testing.T, c net.Conn) {
 	t.Helper()
 	b := make([]byte, 100)
 	testwait.Until(t, "a datagram comes back", func() bool {
-		c.SetDeadline(time.Now().Add(200 * time.Millisecond)) //nolint:errcheck // the read says it
-		c.Write([]byte("hello"))                              //nolint:errcheck // likewise
+		c.SetDeadline(time.Now().Add(200 * time.Millisecond)) //nolint:errcheck // Read returns the error
+		c.Write([]byte("hello"))                              //nolint:errcheck // Read fails then
 		n, err := c.Read(b)
 		return err == nil && string(b[:n]) == "hello"
 	})
@@ -194,7 +194,7 @@ func (r *remote) webTerminal(t *testing.T) *talker {
 	return talk("the web terminal", w, lines)
 }
 
-// bulk reads a long output at a pace that lasts the whole test.
+// bulk reads a long output slowly enough to last for the whole test.
 type bulk struct {
 	sum  hash.Hash
 	n    atomic.Int64
@@ -218,7 +218,7 @@ func (b *bulk) read(out io.Reader) {
 			return
 		}
 		select {
-		case <-b.stop: // as fast as it comes
+		case <-b.stop: // now read without a limit
 		default:
 			testwait.Pause(20 * time.Millisecond)
 		}
@@ -227,9 +227,9 @@ func (b *bulk) read(out io.Reader) {
 
 const bulkLines = 12_000_000
 
-// TestSessionsSurvive has all ways into a workspace go on while the server is
-// killed with -9 and started again, and while the network of the user, of the
-// workspace, and of both fails in every manner. What is typed comes back once
+// TestSessionsSurvive checks that all kinds of sessions continue when the server is
+// killed with kill -9 and restarted. They must also continue when the network of the
+// user, of the workspace, or of both fails in each way. All lines must come back once
 // and in order.
 func TestSessionsSurvive(t *testing.T) {
 	t.Parallel()
@@ -259,7 +259,7 @@ func TestSessionsSurvive(t *testing.T) {
 	all := func(after string) {
 		t.Helper()
 		for _, k := range talkers {
-			k.flows(t, after)
+			k.waitForEcho(t, after)
 		}
 	}
 	all("the begin")
@@ -267,19 +267,19 @@ func TestSessionsSurvive(t *testing.T) {
 
 	for _, c := range []struct {
 		name   string
-		which  []*way
+		which  []*faultyNetwork
 		state  string
 		length time.Duration
 		forget bool
 	}{
-		{"the user's network was cut", []*way{r.user}, "cut", 300 * time.Millisecond, false},
-		{"the user's network was away for 4 s", []*way{r.user}, "cut", 4 * time.Second, false},
-		{"the user's network held all up for 3 s", []*way{r.user}, "hole", 3 * time.Second, false},
-		{"the user's network let nothing through for 12 s and forgot its connections", []*way{r.user}, "hole", 12 * time.Second, true},
-		{"the workspace's network was cut", []*way{r.agent}, "cut", 300 * time.Millisecond, false},
-		{"the workspace's network held all up for 3 s", []*way{r.agent}, "hole", 3 * time.Second, false},
-		{"the workspace's network let nothing through for 12 s and forgot its connections", []*way{r.agent}, "hole", 12 * time.Second, true},
-		{"both networks were away for 4 s", []*way{r.user, r.agent}, "cut", 4 * time.Second, false},
+		{"the user's network was cut", []*faultyNetwork{r.user}, "cut", 300 * time.Millisecond, false},
+		{"the user's network was away for 4 s", []*faultyNetwork{r.user}, "cut", 4 * time.Second, false},
+		{"the user's network held all up for 3 s", []*faultyNetwork{r.user}, "hole", 3 * time.Second, false},
+		{"the user's network let nothing through for 12 s and forgot its connections", []*faultyNetwork{r.user}, "hole", 12 * time.Second, true},
+		{"the workspace's network was cut", []*faultyNetwork{r.agent}, "cut", 300 * time.Millisecond, false},
+		{"the workspace's network held all up for 3 s", []*faultyNetwork{r.agent}, "hole", 3 * time.Second, false},
+		{"the workspace's network let nothing through for 12 s and forgot its connections", []*faultyNetwork{r.agent}, "hole", 12 * time.Second, true},
+		{"both networks were away for 4 s", []*faultyNetwork{r.user, r.agent}, "cut", 4 * time.Second, false},
 	} {
 		for _, w := range c.which {
 			w.set(c.state)
@@ -300,13 +300,13 @@ func TestSessionsSurvive(t *testing.T) {
 	if err := r.server.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	r.server.Wait() //nolint:errcheck // its log says how it ended
+	r.server.Wait() //nolint:errcheck // the log has the exit reason
 	r.serve(t)
 	all("a restart of the server")
 	answered(t, datagrams)
 
 	for _, k := range talkers {
-		k.ends(t)
+		k.checkAllEchoed(t)
 	}
 	if n := long.n.Load(); n == 0 {
 		t.Error("nothing of the long output came")
@@ -331,8 +331,8 @@ type closeWriter struct{ *net.TCPConn }
 
 func (c closeWriter) Close() error { return c.CloseWrite() }
 
-// TestDeadSessionIsLeft has the server die for good: ~. and Ctrl-C leave the
-// sessions, and give the terminal back.
+// TestDeadSessionIsLeft kills the server without a restart. ~. and Ctrl-C must end the
+// sessions and restore the terminal.
 func TestDeadSessionIsLeft(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
@@ -342,7 +342,7 @@ func TestDeadSessionIsLeft(t *testing.T) {
 		what, typed string
 		cmd         *exec.Cmd
 		tty         *os.File
-		seen        *locked
+		seen        *lockedBuffer
 	}
 	var all []*session
 	begin := func(what, typed, name string, args ...string) {
@@ -353,8 +353,8 @@ func TestDeadSessionIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { tty.Close(); cmd.Process.Kill(); cmd.Wait() }) //nolint:errcheck // it may be gone
-		s := &session{what: what, typed: typed, cmd: cmd, tty: tty, seen: &locked{}}
-		go io.Copy(s.seen, tty) //nolint:errcheck // until it ends
+		s := &session{what: what, typed: typed, cmd: cmd, tty: tty, seen: &lockedBuffer{}}
+		go io.Copy(s.seen, tty) //nolint:errcheck // ends with the terminal
 		all = append(all, s)
 	}
 	begin("~. in coder ssh", "\r~.", r.bin, "ssh", "dev")
@@ -366,14 +366,14 @@ func TestDeadSessionIsLeft(t *testing.T) {
 			if strings.Contains(s.what, "forward") {
 				return strings.Contains(s.seen.String(), "Ready")
 			}
-			io.WriteString(s.tty, "echo rea''dy\r") //nolint:errcheck // it is looked for
+			io.WriteString(s.tty, "echo rea''dy\r") //nolint:errcheck // the test waits for the output
 			testwait.Pause(100 * time.Millisecond)
 			return strings.Contains(s.seen.String(), "ready")
 		})
 	}
 	kill(r.server)
 	testwait.Until(t, "the report of the interruption", func() bool {
-		io.WriteString(all[0].tty, "x") //nolint:errcheck // the client reports that nothing arrives
+		io.WriteString(all[0].tty, "x") //nolint:errcheck // the client reports the broken connection
 		testwait.Pause(50 * time.Millisecond)
 		return strings.Contains(all[0].seen.String(), "interrupted")
 	})
@@ -395,19 +395,19 @@ func TestDeadSessionIsLeft(t *testing.T) {
 	r.run(t, "delete", "dev", "--yes")
 }
 
-// locked is a buffer for two.
-type locked struct {
+// lockedBuffer is a buffer for concurrent use.
+type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (l *locked) Write(p []byte) (int, error) {
+func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-func (l *locked) String() string {
+func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// requests sends GET requests one after the other, each of which may be
-// repeated once, as clients do with what is safe to repeat.
+// requests sends GET requests in sequence. It retries a failed request once, as clients
+// do with idempotent requests.
 type requests struct {
 	failed []string
 	took   []time.Duration
@@ -49,7 +49,7 @@ func get(client *http.Client, url, token string) error {
 		return err
 	}
 	req.Header.Set("Coder-Session-Token", token)
-	req.Header.Set("X-Coder-Bypass-Ratelimit", "true") // as an owner may: users send fewer requests
+	req.Header.Set("X-Coder-Bypass-Ratelimit", "true") // owners can bypass the rate limit; real users send fewer requests
 	resp, err := client.Do(req)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func get(client *http.Client, url, token string) error {
 	return nil
 }
 
-// p99 returns the 99th percentile.
+// p99 returns the 99th percentile of the durations.
 func p99(took []time.Duration) time.Duration {
 	if len(took) == 0 {
 		return 0
@@ -73,7 +73,8 @@ func p99(took []time.Duration) time.Duration {
 	return sorted[len(sorted)*99/100]
 }
 
-// normalRequests is the number of requests before the first replacement, with the same load.
+// normalRequests is the number of requests before the first replacement. The load is the
+// same as during replacements.
 const normalRequests = 500
 
 // builds starts and stops a workspace until ctx ends. It returns the number of
@@ -95,11 +96,11 @@ func (f *fleet) builds(ctx context.Context, name string) (n int, failed []string
 	return 2 * n, failed
 }
 
-// TestRollingUpgrade replaces two servers on one database, one after the other,
-// by another version and back, while workspaces are built, sessions are open
-// and clients send requests. CODER_E2E_PREVIOUS names the program of the other
-// version, and CODER_E2E_ROUNDS the number of replacements; without them the
-// servers are replaced once by the same version.
+// TestRollingUpgrade replaces two servers on one database in sequence by another version
+// and back. Meanwhile, workspaces are built, sessions are open, and clients send
+// requests. CODER_E2E_PREVIOUS is the program of the other version. CODER_E2E_ROUNDS is
+// the number of replacements. Without them, the test replaces the servers once by the
+// same version.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	bin, err := binary()
@@ -127,21 +128,21 @@ func TestRollingUpgrade(t *testing.T) {
 	load.Go(func() { count, failed = f.builds(ctx, "busy") })
 	defer load.Wait()
 	defer stop()
-	session.flows(t, "the beginning")
+	session.waitForEcho(t, "the beginning")
 	before := 0
-	if rounds > 1 { // to compare with
+	if rounds > 1 { // baseline for comparison
 		testwait.Until(t, "requests before the first replacement", func() bool { return api.sent.Load() >= normalRequests })
 		before = normalRequests
 	}
 	for round := range rounds {
 		for i := range f.replicas {
 			f.replace(t, i, versions[(round+1)%2], versions[round%2] == bin)
-			session.flows(t, fmt.Sprintf("round %d, replica %d", round+1, i+1))
+			session.waitForEcho(t, fmt.Sprintf("round %d, replica %d", round+1, i+1))
 		}
 	}
 	stop()
 	load.Wait()
-	session.ends(t)
+	session.checkAllEchoed(t)
 	for _, out := range failed {
 		t.Errorf("a build failed: %s", out)
 	}

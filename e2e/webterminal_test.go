@@ -18,8 +18,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// webTerminal is a terminal as the dashboard has one: it comes back with the same
-// token, tells where it was, and types again what did not arrive.
+// webTerminal is a terminal like that of the dashboard. It reconnects with the same
+// token, sends the offset of the received output, and sends unacknowledged input again.
 type webTerminal struct {
 	c     *codersdk.Client
 	agent uuid.UUID
@@ -30,7 +30,7 @@ type webTerminal struct {
 	conn    *websocket.Conn
 	seq     int64
 	pending []codersdk.ReconnectingPTYRequest
-	lines   int // typed, and not yet printed: all that is typed comes back
+	lines   int // lines that were sent and not yet echoed; all input is echoed
 	closed  bool
 
 	session      uuid.UUID
@@ -55,17 +55,17 @@ func (w *webTerminal) put(m codersdk.ReconnectingPTYRequest) {
 	b, _ := json.Marshal(m)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	w.conn.Write(ctx, websocket.MessageText, b) //nolint:errcheck // it is typed again
+	w.conn.Write(ctx, websocket.MessageText, b) //nolint:errcheck // the input is sent again after a reconnect
 }
 
-// Close ends run as soon as all that was typed has come back. The server may
-// acknowledge a line before it sends what the workspace prints for it.
+// Close ends run after all input has been echoed. The server may acknowledge a line
+// before it sends the output for it.
 func (w *webTerminal) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
 	if w.conn != nil && w.returned() {
-		w.conn.CloseNow() //nolint:errcheck // follow notices
+		w.conn.CloseNow() //nolint:errcheck // follow returns the error
 	}
 	return nil
 }
@@ -76,22 +76,22 @@ func (w *webTerminal) done() bool {
 	return w.returned()
 }
 
-// returned reports whether no more is typed and all that was typed has come back.
-// The caller holds mu.
+// returned reports whether input has ended and all input has been echoed. The caller
+// holds mu.
 func (w *webTerminal) returned() bool {
 	return w.closed && len(w.pending) == 0 && w.lines <= 0
 }
 
-// print passes output on.
+// print writes output to out and counts its lines.
 func (w *webTerminal) print(p []byte) {
 	w.offset += int64(len(p))
-	w.out.Write(p) //nolint:errcheck // nobody reads it after a failure
+	w.out.Write(p) //nolint:errcheck // after a failure, out has no reader
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lines -= bytes.Count(p, []byte("\n"))
 }
 
-// run connects again and again until all is done.
+// run connects, and reconnects until all input has been echoed.
 func (w *webTerminal) run(ctx context.Context) {
 	for !w.done() && ctx.Err() == nil {
 		if w.session != uuid.Nil {
@@ -107,13 +107,12 @@ func (w *webTerminal) run(ctx context.Context) {
 		}
 		conn.SetReadLimit(8 << 20)
 		w.follow(ctx, conn)
-		conn.CloseNow() //nolint:errcheck // it has failed
+		conn.CloseNow() //nolint:errcheck // the connection has failed
 	}
 	w.out.Close()
 }
 
-// follow reads until nothing comes: while lines are typed, for two
-// seconds.
+// follow reads output until the connection fails or no data arrives for two seconds.
 func (w *webTerminal) follow(ctx context.Context, conn *websocket.Conn) {
 	for first := true; !w.done(); {
 		reading, stop := context.WithTimeout(ctx, 2*time.Second)

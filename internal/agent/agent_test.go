@@ -62,7 +62,7 @@ func process(t *testing.T, u *url.URL, token string, change ...func(*agent.Confi
 	return stop
 }
 
-func view(t *testing.T, h *agenttest.House, id uuid.UUID) codersdk.WorkspaceAgent {
+func view(t *testing.T, h *agenttest.Fixture, id uuid.UUID) codersdk.WorkspaceAgent {
 	t.Helper()
 	v, err := h.Presence.View(t.Context(), h.Owner, id)
 	if err != nil {
@@ -71,13 +71,13 @@ func view(t *testing.T, h *agenttest.House, id uuid.UUID) codersdk.WorkspaceAgen
 	return v
 }
 
-func reaches(t *testing.T, h *agenttest.House, id uuid.UUID, state codersdk.WorkspaceAgentLifecycle) {
+func reaches(t *testing.T, h *agenttest.Fixture, id uuid.UUID, state codersdk.WorkspaceAgentLifecycle) {
 	t.Helper()
 	testwait.Until(t, "the agent is "+string(state), func() bool { return view(t, h, id).LifecycleState == state })
 }
 
 // shell opens an SSH connection to an agent, through the board and the tunnel.
-func shell(t *testing.T, h *agenttest.House, a agenttest.Agent) (*ssh.Client, *tunnel.Conn) {
+func shell(t *testing.T, h *agenttest.Fixture, a agenttest.Agent) (*ssh.Client, *tunnel.Conn) {
 	t.Helper()
 	row, err := h.Presence.AgentForUser(t.Context(), h.Owner, a.ID, codersdk.RBACActionSSH)
 	if err != nil {
@@ -131,7 +131,7 @@ func output(t *testing.T, c *ssh.Client, command string) string {
 	return string(out)
 }
 
-func logText(t *testing.T, h *agenttest.House, id uuid.UUID) string {
+func logText(t *testing.T, h *agenttest.Fixture, id uuid.UUID) string {
 	t.Helper()
 	logs, err := h.Presence.Logs(t.Context(), h.Owner, id, 0, 0)
 	if err != nil {

@@ -53,12 +53,12 @@ func TestDatabaseAway(t *testing.T) {
 		return strings.Contains(logText(t, h, connected.ID), "begin") && metadata() == "no" && view(t, h, connected.ID).Apps[0].Health == codersdk.WorkspaceAppHealthUnhealthy
 	})
 
-	cluster.Away(5 * time.Second)
+	cluster.StopFor(5 * time.Second)
 	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	defer process(t, u, connecting.Token)()
-	cluster.Back()
+	cluster.WaitRunning()
 	h.Store.Pool().Reset() // the test's own view of it is not what is tested
 	testwait.Until(t, "the database answers", func() bool { _, err := h.Store.Pool().Exec(t.Context(), "SELECT 1"); return err == nil })
 	reaches(t, h, connected.ID, codersdk.WorkspaceAgentLifecycleReady)
@@ -76,7 +76,7 @@ func TestDatabaseAway(t *testing.T) {
 }
 
 // hasOneTiming waits for the timing of the script, which must be there once.
-func hasOneTiming(t *testing.T, h *agenttest.House) {
+func hasOneTiming(t *testing.T, h *agenttest.Fixture) {
 	t.Helper()
 	var timings int
 	testwait.Until(t, "the timing of the script is there", func() bool {

@@ -185,7 +185,7 @@ func (o *outage) called(rpc string) {
 	first := o.calls == 1
 	o.mu.Unlock()
 	if first {
-		o.cluster.Away(5 * time.Second)
+		o.cluster.StopFor(5 * time.Second)
 		close(o.began)
 	}
 }
@@ -280,7 +280,7 @@ func databaseAwayAt(t *testing.T, method string) {
 		close(armed)
 	}
 	testwait.Receive(t, "a call of "+method, o.began)
-	cluster.Back()
+	cluster.WaitRunning()
 	h.Store.Pool().Reset() // the test's own view of it is not what is tested
 	testwait.Until(t, "the database answers", func() bool { _, err := h.Store.Pool().Exec(t.Context(), "SELECT 1"); return err == nil })
 

@@ -26,7 +26,7 @@ import (
 // box is a workspace on a machine with Docker.
 type box struct {
 	*testing.T
-	*agenttest.House
+	*agenttest.Fixture
 	*agenttest.Docker
 	agenttest.Agent
 	http *http.Client
@@ -38,7 +38,7 @@ const plainConfig = `{"image": "x"}`
 // folder by name.
 func newBox(t *testing.T, d *agenttest.Docker, declared map[string]string, change ...func(*agent.Config)) *box {
 	t.Helper()
-	b := &box{T: t, House: agenttest.New(t), Docker: d}
+	b := &box{T: t, Fixture: agenttest.New(t), Docker: d}
 	u, _ := b.Serve("")
 	b.Agent = b.Workspace("ws", func(p *provisioner.Agent) {
 		for name, folder := range declared {
@@ -53,7 +53,7 @@ func newBox(t *testing.T, d *agenttest.Docker, declared map[string]string, chang
 		c.Devcontainers = true
 		change[0](c)
 	})
-	reaches(t, b.House, b.ID, codersdk.WorkspaceAgentLifecycleReady)
+	reaches(t, b.Fixture, b.ID, codersdk.WorkspaceAgentLifecycleReady)
 	b.reach()
 	return b
 }
@@ -61,7 +61,7 @@ func newBox(t *testing.T, d *agenttest.Docker, declared map[string]string, chang
 // reach makes ready to ask the agent what the server asks.
 func (b *box) reach() {
 	b.Helper()
-	row, err := b.Presence.AgentForUser(b.Context(), b.House.Owner, b.ID, codersdk.RBACActionSSH)
+	row, err := b.Presence.AgentForUser(b.Context(), b.Fixture.Owner, b.ID, codersdk.RBACActionSSH)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func (b *box) children() []codersdk.WorkspaceAgent {
 	}
 	out := []codersdk.WorkspaceAgent{}
 	for _, a := range all {
-		v, err := b.Presence.View(b.Context(), b.House.Owner, a.ID)
+		v, err := b.Presence.View(b.Context(), b.Fixture.Owner, a.ID)
 		if err == nil { // it may just have gone
 			out = append(out, v)
 		} else if !codersdk.Is(err, codersdk.CodeNotFound) {
@@ -175,15 +175,15 @@ func TestDevcontainer(t *testing.T) {
 		a.Apps[1].Health == codersdk.WorkspaceAppHealthDisabled || len(a.DisplayApps) != 3 {
 		t.Errorf("%+v", a)
 	}
-	reaches(t, b.House, a.ID, codersdk.WorkspaceAgentLifecycleReady)
+	reaches(t, b.Fixture, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 	testwait.Until(t, "its link to the relay is up", func() bool { return b.Board.Holds(a.ID) })
-	c, _ := shell(t, b.House, agenttest.Agent{ID: a.ID, WorkspaceID: b.WorkspaceID})
+	c, _ := shell(t, b.Fixture, agenttest.Agent{ID: a.ID, WorkspaceID: b.WorkspaceID})
 	if out := output(t, c, "echo $CONTAINER_USER $COLOUR $CODER_WORKSPACE_AGENT_NAME"); strings.TrimSpace(out) != "vscode green my-app" {
 		t.Errorf("in the container: %q", out)
 	}
 	logs := ""
 	testwait.Until(t, "the log tells of it", func() bool {
-		lines := must(b.Presence.Logs(t.Context(), b.House.Owner, b.ID, 0, 0))
+		lines := must(b.Presence.Logs(t.Context(), b.Fixture.Owner, b.ID, 0, 0))
 		logs = ""
 		for _, l := range lines {
 			logs += l.Output + "\n"
@@ -194,7 +194,7 @@ func TestDevcontainer(t *testing.T) {
 		t.Errorf("nothing is said of the app that is left out: %s", logs)
 	}
 	testwait.Until(t, "the log has a name", func() bool {
-		for _, src := range view(t, b.House, b.ID).LogSources {
+		for _, src := range view(t, b.Fixture, b.ID).LogSources {
 			if src.DisplayName == "Dev Container: app" {
 				return true
 			}
@@ -308,7 +308,7 @@ func TestDevcontainerWithoutPrograms(t *testing.T) {
 	for program, want := range map[string]string{"docker": "there is no docker on the PATH", "devcontainer": "npm install -g @devcontainers/cli"} {
 		t.Run(program, func(t *testing.T) {
 			d := agenttest.NewDocker(t)
-			d.Without(program)
+			d.RemoveProgram(program)
 			b := newBox(t, d, map[string]string{"app": d.Folder("app", plainConfig)}, func(c *agent.Config) {
 				for i, kv := range c.Env { // this machine may have them
 					if strings.HasPrefix(kv, "PATH=") {
@@ -333,14 +333,14 @@ func TestDevcontainerWhenDockerDies(t *testing.T) {
 	d := agenttest.NewDocker(t)
 	b := newBox(t, d, map[string]string{"app": d.Folder("app", plainConfig)})
 	before := b.one("app", "runs", held)
-	d.Die(true)
+	d.SetDown(true)
 	testwait.Until(t, "it is said", func() bool {
 		var all codersdk.WorkspaceAgentListContainersResponse
 		b.ask("GET", "", &all)
 		return len(all.Warnings) == 1 && strings.Contains(all.Warnings[0], "cannot connect to the Docker daemon")
 	})
-	d.Die(false)
-	reaches(t, b.House, before.Agent.ID, codersdk.WorkspaceAgentLifecycleReady)
+	d.SetDown(false)
+	reaches(t, b.Fixture, before.Agent.ID, codersdk.WorkspaceAgentLifecycleReady)
 	after := b.one("app", "runs", func(dc codersdk.WorkspaceAgentDevcontainer) bool { return held(dc) && dc.Error == "" })
 	if after.Agent.ID != before.Agent.ID || len(b.children()) != 1 {
 		t.Errorf("%+v became %+v", before.Agent, after.Agent)
@@ -352,7 +352,7 @@ func TestDevcontainerWhenDockerDies(t *testing.T) {
 func TestDevcontainerAfterKill(t *testing.T) {
 	t.Parallel()
 	d := agenttest.NewDocker(t)
-	b := &box{T: t, House: agenttest.New(t), Docker: d}
+	b := &box{T: t, Fixture: agenttest.New(t), Docker: d}
 	u, _ := b.Serve("")
 	folder, gone := d.Folder("app", plainConfig), d.Folder("gone", plainConfig)
 	b.Agent = b.Workspace("ws", func(p *provisioner.Agent) {
@@ -377,10 +377,10 @@ func TestDevcontainerAfterKill(t *testing.T) {
 		return cmd
 	}
 	first := begin()
-	reaches(t, b.House, b.ID, codersdk.WorkspaceAgentLifecycleReady)
+	reaches(t, b.Fixture, b.ID, codersdk.WorkspaceAgentLifecycleReady)
 	b.reach()
 	before, away := b.one("app", "runs", held), b.one("gone", "runs", held)
-	reaches(t, b.House, before.Agent.ID, codersdk.WorkspaceAgentLifecycleReady)
+	reaches(t, b.Fixture, before.Agent.ID, codersdk.WorkspaceAgentLifecycleReady)
 	pid := must(strconv.Atoi(string(must(os.ReadFile(filepath.Join(d.Dir, "containers", before.Container.ID, "pid"))))))
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -388,7 +388,7 @@ func TestDevcontainerAfterKill(t *testing.T) {
 	testwait.Until(t, "nothing is left in the container", func() bool { return syscall.Kill(pid, 0) != nil })
 	d.Remove(away.Container.ID)
 	certificate := func() string {
-		return string(must(b.Presence.AgentForUser(t.Context(), b.House.Owner, b.ID, codersdk.RBACActionSSH)).Certificate)
+		return string(must(b.Presence.AgentForUser(t.Context(), b.Fixture.Owner, b.ID, codersdk.RBACActionSSH)).Certificate)
 	}
 	old := certificate()
 	begin()
@@ -399,7 +399,7 @@ func TestDevcontainerAfterKill(t *testing.T) {
 		t.Errorf("%+v became %+v, %+v became %+v", before, after, away, again)
 	}
 	testwait.Until(t, "each has one agent", func() bool { return len(b.children()) == 2 })
-	reaches(t, b.House, after.Agent.ID, codersdk.WorkspaceAgentLifecycleReady)
+	reaches(t, b.Fixture, after.Agent.ID, codersdk.WorkspaceAgentLifecycleReady)
 }
 
 // Where nothing needs Docker, nothing of it is called; a list is asked for then.

@@ -24,7 +24,7 @@ import (
 )
 
 // relayed is the API with users, and a client for each of them.
-func relayed(t *testing.T, change ...func(*agentapi.Config)) (h *agenttest.House, as func(access.Subject) *codersdk.Client, agent func(token string) *codersdk.Client) {
+func relayed(t *testing.T, change ...func(*agentapi.Config)) (h *agenttest.Fixture, as func(access.Subject) *codersdk.Client, agent func(token string) *codersdk.Client) {
 	t.Helper()
 	h = agenttest.New(t)
 	people := identity.New(identity.Config{Store: h.Store})
@@ -58,7 +58,7 @@ func must(t *testing.T, err error) {
 }
 
 // hello registers an agent's certificate, as its control connection does.
-func hello(t *testing.T, h *agenttest.House, token string, certificate []byte) presence.Agent {
+func hello(t *testing.T, h *agenttest.Fixture, token string, certificate []byte) presence.Agent {
 	t.Helper()
 	a, err := h.Presence.AuthenticateAgent(t.Context(), token)
 	must(t, err)

@@ -1,6 +1,6 @@
-// Package agenttest gives tests of agents a place to be: a database of their
-// own with one workspace, and the server's rooms that agents speak with, over
-// real sockets.
+// Package agenttest provides a server for tests of agents: a database with a
+// template and workspaces, and the API that agents call, over real sockets. It
+// also provides stand-ins for the docker and devcontainer commands.
 package agenttest
 
 import (
@@ -32,19 +32,19 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel"
 )
 
-// House is a database with an organization, two members and a template,
-// and the packages that serve agents.
-type House struct {
+// Fixture is a database with an organization, two users and a template, and the
+// services that serve agents.
+type Fixture struct {
 	Store     *postgres.Store
 	Hub       *notify.Hub
 	Presence  *presence.Service
 	Board     *switchboard.Board
 	Authority *tunnel.Authority
-	// Instances believes clouds, nil for none: set it before Serve.
+	// Instances verifies cloud instance identities; nil for none. Set it before Serve.
 	Instances *instance.Verifier
-	// Secrets provides user secrets, nil for none: set it before Serve.
+	// Secrets provides user secrets; nil for none. Set it before Serve.
 	Secrets agentapi.Secrets
-	// Owner owns the workspaces; Stranger is a member of nothing.
+	// Owner owns the workspaces. Stranger is not a member of any organization.
 	Owner, Stranger access.Subject
 
 	t                        testing.TB
@@ -52,16 +52,17 @@ type House struct {
 	tags                     int64
 }
 
-// New returns a house that is gone at the end of the test.
-func New(t testing.TB, change ...func(*presence.Config)) *House {
+// New returns a fixture on a new database. The test's cleanup stops it. Each
+// change edits the configuration of the presence service.
+func New(t testing.TB, change ...func(*presence.Config)) *Fixture {
 	t.Helper()
 	return NewOn(t, postgrestest.New(t), change...)
 }
 
-// NewOn is New on an empty database of the caller's.
-func NewOn(t testing.TB, store *postgres.Store, change ...func(*presence.Config)) *House {
+// NewOn is like New, but uses the caller's store, whose database must be empty.
+func NewOn(t testing.TB, store *postgres.Store, change ...func(*presence.Config)) *Fixture {
 	t.Helper()
-	h := &House{t: t, Store: store, org: uuid.New(), file: uuid.New(), tmpl: uuid.New(), version: uuid.New()}
+	h := &Fixture{t: t, Store: store, org: uuid.New(), file: uuid.New(), tmpl: uuid.New(), version: uuid.New()}
 	log := slog.New(slog.DiscardHandler)
 	h.Hub = notify.New(h.Store.Pool(), log)
 	h.must(h.Hub.Start(t.Context()))
@@ -99,9 +100,9 @@ func NewOn(t testing.TB, store *postgres.Store, change ...func(*presence.Config)
 	return h
 }
 
-// Serve serves agents at an address, "" for any, and gives the URL; until stop
-// or the end of the test.
-func (h *House) Serve(addr string) (u *url.URL, stop func()) {
+// Serve serves the agent API at addr, or at a free local port if addr is "". It
+// returns the URL. The server runs until stop is called or the test ends.
+func (h *Fixture) Serve(addr string) (u *url.URL, stop func()) {
 	h.t.Helper()
 	if addr == "" {
 		addr = "127.0.0.1:0"
@@ -127,7 +128,7 @@ func (h *House) Serve(addr string) (u *url.URL, stop func()) {
 		ctx, cancel := context.WithTimeout(context.Background(), testwait.Limit)
 		defer cancel()
 		if err := api.Stop(ctx); err != nil {
-			h.t.Errorf("stop the agents' API: %v", err)
+			h.t.Errorf("stop the agent API: %v", err)
 		}
 		srv.CloseClientConnections()
 		srv.Close()
@@ -136,15 +137,15 @@ func (h *House) Serve(addr string) (u *url.URL, stop func()) {
 	return u, stop
 }
 
-// Agent is an agent that a build made.
+// Agent is an agent that a build created.
 type Agent struct {
 	ID, WorkspaceID, BuildID uuid.UUID
 	Token                    string
 }
 
-// Workspace makes a workspace whose first build has made an agent; change
-// may say more of the agent than its name.
-func (h *House) Workspace(name string, change ...func(*provisioner.Agent)) Agent {
+// Workspace creates a workspace whose first build has succeeded, and returns the
+// agent of that build. Each change edits the agent before it is stored.
+func (h *Fixture) Workspace(name string, change ...func(*provisioner.Agent)) Agent {
 	h.t.Helper()
 	id := uuid.New()
 	h.exec(`INSERT INTO workspaces (id, organization_id, owner_id, template_id, name, created_at, updated_at, last_used_at)
@@ -152,9 +153,9 @@ func (h *House) Workspace(name string, change ...func(*provisioner.Agent)) Agent
 	return h.Build(id, 1, "start", "succeeded", change...)
 }
 
-// Build adds a build to a workspace, with an agent if it started and
-// succeeded.
-func (h *House) Build(workspaceID uuid.UUID, number int, transition codersdk.WorkspaceTransition, status string, change ...func(*provisioner.Agent)) Agent {
+// Build adds a build to a workspace. The build has an agent if it is a start
+// that succeeded.
+func (h *Fixture) Build(workspaceID uuid.UUID, number int, transition codersdk.WorkspaceTransition, status string, change ...func(*provisioner.Agent)) Agent {
 	h.t.Helper()
 	job := h.job("workspace_build", status)
 	a := Agent{WorkspaceID: workspaceID, BuildID: uuid.New(), Token: uuid.NewString()}
@@ -182,8 +183,8 @@ func (h *House) Build(workspaceID uuid.UUID, number int, transition codersdk.Wor
 	return a
 }
 
-// job adds a job that has come to an end, or runs.
-func (h *House) job(kind, status string) uuid.UUID {
+// job adds a job: completed if status is succeeded or failed, else running.
+func (h *Fixture) job(kind, status string) uuid.UUID {
 	h.t.Helper()
 	id := uuid.New()
 	h.exec(
@@ -205,7 +206,7 @@ func (h *House) job(kind, status string) uuid.UUID {
 	return id
 }
 
-func (h *House) user(name string) access.Subject {
+func (h *Fixture) user(name string) access.Subject {
 	h.t.Helper()
 	id := uuid.New()
 	h.exec(`INSERT INTO users (id, email, username, login_type, status, ssh_public_key, ssh_private_key, created_at, updated_at)
@@ -213,12 +214,13 @@ func (h *House) user(name string) access.Subject {
 	return access.Subject{UserID: id, Username: name}
 }
 
-// Share lets a user, who becomes a member of the organization, use a workspace,
-// or with false takes that right back.
-func (h *House) Share(workspaceID uuid.UUID, with access.Subject, may bool) {
+// Share grants a user the right to use a workspace and makes that user a member
+// of the organization. If allow is false, Share revokes all rights of users that
+// the workspace is shared with.
+func (h *Fixture) Share(workspaceID uuid.UUID, with access.Subject, allow bool) {
 	h.t.Helper()
 	acl := map[string]string{}
-	if may {
+	if allow {
 		acl[with.UserID.String()] = string(codersdk.WorkspaceRoleUse)
 		h.exec(
 			`INSERT INTO organization_members (organization_id, user_id, created_at, updated_at) VALUES ($1, $2, now(), now()) ON CONFLICT DO NOTHING`,
@@ -230,19 +232,19 @@ func (h *House) Share(workspaceID uuid.UUID, with access.Subject, may bool) {
 	h.Hub.Publish(notify.Sharing(workspaceID))
 }
 
-// Delete deletes a workspace.
-func (h *House) Delete(workspaceID uuid.UUID) {
+// Delete marks a workspace as deleted.
+func (h *Fixture) Delete(workspaceID uuid.UUID) {
 	h.t.Helper()
 	h.exec(`UPDATE workspaces SET deleted_at = now() WHERE id = $1`, workspaceID)
 }
 
-func (h *House) exec(sql string, args ...any) {
+func (h *Fixture) exec(sql string, args ...any) {
 	h.t.Helper()
 	_, err := h.Store.Pool().Exec(context.Background(), sql, args...)
 	h.must(err)
 }
 
-func (h *House) must(err error) {
+func (h *Fixture) must(err error) {
 	h.t.Helper()
 	if err != nil {
 		h.t.Fatal(err)

@@ -22,20 +22,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// Docker is a machine with programs that do as docker and devcontainer do, as far
-// as dev containers need: a container is a directory, and what is executed in it
-// a process that ends with it.
+// Docker is a machine with stand-ins for the docker and devcontainer commands, as
+// far as dev containers need them. A container is a directory. A command that
+// docker exec runs in it is a process on this host, which ends with the container.
 type Docker struct {
-	// Dir is the machine's; Bin, in it, has the programs.
+	// Dir is the directory of the machine. Bin is its subdirectory with the commands.
 	Dir, Bin string
 	t        testing.TB
 }
 
-// standInDir names the variable by which the programs know their machine.
-const standInDir = "CODER_TEST_DOCKER"
+// machineDirEnv is the environment variable that holds the machine's directory.
+const machineDirEnv = "CODER_TEST_DOCKER"
 
-// NewDocker returns a machine, until the end of the test. The test's TestMain must
-// call DockerProgram.
+// NewDocker returns a machine without containers. The test's cleanup removes it.
+// The commands are symbolic links to the test binary, so TestMain must call
+// DockerProgram.
 func NewDocker(t testing.TB) *Docker {
 	t.Helper()
 	d := &Docker{Dir: t.TempDir(), t: t}
@@ -47,38 +48,40 @@ func NewDocker(t testing.TB) *Docker {
 	for _, name := range []string{"docker", "devcontainer"} {
 		d.must(os.Symlink(exe, filepath.Join(d.Bin, name)))
 	}
-	t.Cleanup(func() { // what is executed ends with its container
-		for _, c := range machine(d.Dir).all() {
+	t.Cleanup(func() { // processes of docker exec end with their container
+		for _, c := range machine(d.Dir).containers() {
 			machine(d.Dir).remove(c)
 		}
 	})
 	return d
 }
 
-// Env returns the variables with which a process is on the machine.
+// Env returns the environment variables that make a process use the machine's
+// commands.
 func (d *Docker) Env() []string {
-	return []string{standInDir + "=" + d.Dir, "PATH=" + d.Bin + string(filepath.ListSeparator) + os.Getenv("PATH")}
+	return []string{machineDirEnv + "=" + d.Dir, "PATH=" + d.Bin + string(filepath.ListSeparator) + os.Getenv("PATH")}
 }
 
-// Without takes a program away.
-func (d *Docker) Without(program string) { d.must(os.Remove(filepath.Join(d.Bin, program))) }
+// RemoveProgram removes the docker or the devcontainer command.
+func (d *Docker) RemoveProgram(program string) { d.must(os.Remove(filepath.Join(d.Bin, program))) }
 
-// Die makes docker fail, or with false work again.
-func (d *Docker) Die(dead bool) {
-	if dead {
-		d.must(os.WriteFile(filepath.Join(d.Dir, "dead"), nil, 0o644))
+// SetDown makes the Docker daemon unreachable, or reachable again if down is
+// false. While the daemon is down, every docker command fails.
+func (d *Docker) SetDown(down bool) {
+	if down {
+		d.must(os.WriteFile(filepath.Join(d.Dir, "down"), nil, 0o644))
 		return
 	}
-	d.must(os.Remove(filepath.Join(d.Dir, "dead")))
+	d.must(os.Remove(filepath.Join(d.Dir, "down")))
 }
 
-// Calls returns the commands that were called, such as "docker ps".
+// Calls returns the commands that were called, such as "docker_ps".
 func (d *Docker) Calls() []string {
-	b, _ := os.ReadFile(filepath.Join(d.Dir, "calls")) // nobody called
+	b, _ := os.ReadFile(filepath.Join(d.Dir, "calls")) // missing until the first call
 	return strings.Fields(strings.ReplaceAll(string(b), " ", "_"))
 }
 
-// Folder makes a directory with a devcontainer.json and gives its path.
+// Folder creates a directory with a devcontainer.json and returns its path.
 func (d *Docker) Folder(name, config string) string {
 	d.t.Helper()
 	folder := filepath.Join(d.Dir, "work", name)
@@ -87,9 +90,9 @@ func (d *Docker) Folder(name, config string) string {
 	return folder
 }
 
-// Containers returns the ids of the containers that run.
+// Containers returns the IDs of the running containers.
 func (d *Docker) Containers() (ids []string) {
-	for _, c := range machine(d.Dir).all() {
+	for _, c := range machine(d.Dir).containers() {
 		if c.Running {
 			ids = append(ids, c.ID)
 		}
@@ -97,14 +100,14 @@ func (d *Docker) Containers() (ids []string) {
 	return ids
 }
 
-// Stop stops a container, as a user would by hand; Remove removes it.
+// Stop stops a container, as docker stop does.
 func (d *Docker) Stop(id string) {
 	m := machine(d.Dir)
-	for _, c := range m.all() {
+	for _, c := range m.containers() {
 		if c.ID == id {
 			c.Running = false
-			m.put(c)
-			m.event(id)
+			m.writeContainer(c)
+			m.recordEvent(id)
 		}
 	}
 }
@@ -119,10 +122,10 @@ func (d *Docker) must(err error) {
 	}
 }
 
-// DockerProgram makes this process the program that it is called as, if that is
-// docker or devcontainer, and ends it then.
+// DockerProgram runs the stand-in for docker or devcontainer and exits, if this
+// process was started under one of these names on a machine. Otherwise it returns.
 func DockerProgram() {
-	dir, name := os.Getenv(standInDir), filepath.Base(os.Args[0])
+	dir, name := os.Getenv(machineDirEnv), filepath.Base(os.Args[0])
 	if dir == "" || name != "docker" && name != "devcontainer" {
 		return
 	}
@@ -147,7 +150,7 @@ func DockerProgram() {
 	os.Exit(0)
 }
 
-// machine is the directory of a machine.
+// machine is the path of a machine's directory.
 type machine string
 
 type container struct {
@@ -161,8 +164,8 @@ func (m machine) path(parts ...string) string {
 	return filepath.Join(append([]string{string(m)}, parts...)...)
 }
 
-func (m machine) all() (out []container) {
-	list, _ := os.ReadDir(m.path("containers")) // it may be gone already
+func (m machine) containers() (out []container) {
+	list, _ := os.ReadDir(m.path("containers")) // the test may have removed the machine
 	for _, e := range list {
 		var c container
 		if b, err := os.ReadFile(m.path("containers", e.Name(), "container.json")); err == nil && json.Unmarshal(b, &c) == nil {
@@ -172,46 +175,47 @@ func (m machine) all() (out []container) {
 	return out
 }
 
-func (m machine) put(c container) {
+func (m machine) writeContainer(c container) {
 	dir := m.path("containers", c.ID)
-	b, _ := json.Marshal(c) // it can be written
+	b, _ := json.Marshal(c) // a container always encodes
 	tmp := filepath.Join(dir, "new"+strconv.Itoa(os.Getpid()))
 	if errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(tmp, b, 0o644)) == nil {
-		_ = os.Rename(tmp, filepath.Join(dir, "container.json")) // the next look shows it
+		_ = os.Rename(tmp, filepath.Join(dir, "container.json")) // a failure shows at the next read
 	}
 }
 
 func (m machine) remove(c container) {
 	if os.Remove(m.path("containers", c.ID, "container.json")) == nil {
-		m.event(c.ID)
+		m.recordEvent(c.ID)
 	}
 }
 
-func (m machine) event(id string) {
+func (m machine) recordEvent(id string) {
 	if f, err := os.OpenFile(m.path("events"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err == nil {
 		fmt.Fprintln(f, id)
 		f.Close()
 	}
 }
 
-func (m machine) running(id string) bool {
-	return slices.ContainsFunc(m.all(), func(c container) bool { return c.ID == id && c.Running })
+func (m machine) isRunning(id string) bool {
+	return slices.ContainsFunc(m.containers(), func(c container) bool { return c.ID == id && c.Running })
 }
 
-func (m machine) dead() bool {
-	_, err := os.Stat(m.path("dead"))
+func (m machine) isDown() bool {
+	_, err := os.Stat(m.path("down"))
 	return err == nil
 }
 
-const every = 10 * time.Millisecond // how often the programs look
+// pollInterval is how often the commands poll the machine's directory.
+const pollInterval = 10 * time.Millisecond
 
 func (m machine) docker(command string, args []string) error {
-	if m.dead() {
+	if m.isDown() {
 		return errors.New("cannot connect to the Docker daemon")
 	}
 	switch command {
 	case "ps":
-		for _, c := range m.all() {
+		for _, c := range m.containers() {
 			fmt.Println(c.ID)
 		}
 	case "inspect":
@@ -224,18 +228,18 @@ func (m machine) docker(command string, args []string) error {
 		}
 	case "cp":
 		id, _, _ := strings.Cut(args[1], ":")
-		return m.unpack(id)
+		return m.copyInto(id)
 	case "exec":
 		return m.exec(args)
 	default:
-		return fmt.Errorf("docker %s is not known here", command)
+		return fmt.Errorf("docker %s: the stand-in does not implement this command", command)
 	}
 	return nil
 }
 
 func (m machine) inspect(args []string) error {
 	out := []any{}
-	for _, c := range m.all() {
+	for _, c := range m.containers() {
 		if slices.Contains(args, c.ID) {
 			status := "exited"
 			if c.Running {
@@ -251,22 +255,24 @@ func (m machine) inspect(args []string) error {
 	return json.NewEncoder(os.Stdout).Encode(out)
 }
 
-// events lists everything that ever happened, which is more than was asked for.
+// events prints all events since the machine was created and ignores the filters
+// of the command. It follows new events until the daemon is down.
 func (m machine) events() error {
 	f, err := os.OpenFile(m.path("events"), os.O_CREATE|os.O_RDONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	for !m.dead() {
+	for !m.isDown() {
 		if _, err := io.Copy(os.Stdout, f); err != nil {
 			return err
 		}
-		time.Sleep(every)
+		time.Sleep(pollInterval)
 	}
-	return errors.New("the daemon is gone")
+	return errors.New("the daemon is down")
 }
 
-func (m machine) unpack(id string) error {
+// copyInto unpacks a tar archive from standard input into a container.
+func (m machine) copyInto(id string) error {
 	root := m.path("containers", id, "root")
 	for r := tar.NewReader(os.Stdin); ; {
 		h, err := r.Next()
@@ -280,7 +286,7 @@ func (m machine) unpack(id string) error {
 		if h.Typeflag == tar.TypeDir {
 			err = os.MkdirAll(path, 0o755)
 		} else {
-			_ = os.Remove(path) // it may run
+			_ = os.Remove(path) // a running program cannot be overwritten
 			var f *os.File
 			if f, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755); err == nil {
 				_, err = io.Copy(f, r)
@@ -293,9 +299,10 @@ func (m machine) unpack(id string) error {
 	}
 }
 
-// exec runs a program of a container's directory until the container ends.
+// exec runs a program from a container's directory until the program or the
+// container ends.
 func (m machine) exec(args []string) error {
-	env := []string{"HOME=" + m.path("home"), "PATH=/usr/bin:/bin", standInDir + "=" + string(m)}
+	env := []string{"HOME=" + m.path("home"), "PATH=/usr/bin:/bin", machineDirEnv + "=" + string(m)}
 	for len(args) > 0 && strings.HasPrefix(args[0], "--") {
 		switch args[0] {
 		case "--env":
@@ -312,42 +319,42 @@ func (m machine) exec(args []string) error {
 		args = args[1:]
 	}
 	id := args[0]
-	if !m.running(id) {
+	if !m.isRunning(id) {
 		return fmt.Errorf("container %s is not running", id)
 	}
 	cmd := exec.Command(m.path("containers", id, "root", args[1]), args[2:]...)
 	cmd.Env = append(env, "CODER_AGENT_LOG_DIR="+m.path("containers", id))
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe() // its end is passed on, and nothing of this program's own
+	in, err := cmd.StdinPipe() // the child gets EOF through the pipe and does not inherit standard input
 	if err != nil {
 		return err
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the container's processes are no children of docker's client
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals to docker's process group do not reach the container
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	_ = os.WriteFile(m.path("containers", id, "pid"), []byte(strconv.Itoa(cmd.Process.Pid)), 0o644) // for who looks
+	_ = os.WriteFile(m.path("containers", id, "pid"), []byte(strconv.Itoa(cmd.Process.Pid)), 0o644) // for tests that inspect the process
 	go func() {
-		_, _ = io.Copy(in, bufio.NewReader(os.Stdin)) // it ends with the one who called
+		_, _ = io.Copy(in, bufio.NewReader(os.Stdin)) // ends when the caller closes standard input
 		in.Close()
 	}()
 	go func() {
-		for m.running(id) && !m.dead() {
-			time.Sleep(every)
+		for m.isRunning(id) && !m.isDown() {
+			time.Sleep(pollInterval)
 		}
-		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Process.Kill() // fails if the process has ended
 	}()
 	return cmd.Wait()
 }
 
-// The labels of dev containers.
+// Labels that the devcontainer command sets on containers.
 const (
 	labelFolder = "devcontainer.local_folder"
 	labelConfig = "devcontainer.config_file"
 )
 
 func (m machine) devcontainer(command string, args []string) error {
-	folder, config, anew := "", "", slices.Contains(args, "--remove-existing-container")
+	folder, config, recreate := "", "", slices.Contains(args, "--remove-existing-container")
 	for i, a := range args {
 		switch a {
 		case "--workspace-folder":
@@ -364,9 +371,9 @@ func (m machine) devcontainer(command string, args []string) error {
 		return err
 	}
 	var c struct {
-		Fail           string // why up fails
-		Slow           string // a file that up waits for
-		Hook           string // why what is run in the container fails
+		Fail           string // error with which up fails before it creates the container
+		Slow           string // path of a file that up waits for
+		Hook           string // error of a lifecycle script, which fails up after it created the container
 		RemoteUser     string
 		RemoteEnv      map[string]string
 		Customizations struct{ Coder json.RawMessage }
@@ -389,11 +396,11 @@ func (m machine) devcontainer(command string, args []string) error {
 		if _, err := os.Stat(c.Slow); err == nil {
 			break
 		}
-		time.Sleep(every)
+		time.Sleep(pollInterval)
 	}
 	outcome := map[string]string{"outcome": "error", "message": c.Fail, "description": "An error occurred building the image."}
 	if c.Fail == "" {
-		outcome = map[string]string{"outcome": "success", "containerId": m.up(folder, config, anew)}
+		outcome = map[string]string{"outcome": "success", "containerId": m.up(folder, config, recreate)}
 		if c.Hook != "" {
 			outcome["outcome"], outcome["message"] = "error", c.Hook
 		}
@@ -404,20 +411,21 @@ func (m machine) devcontainer(command string, args []string) error {
 	return errors.New("the outcome is an error")
 }
 
-// up returns the container of a folder, running.
-func (m machine) up(folder, config string, anew bool) string {
-	for _, c := range m.all() {
+// up starts the container of a folder, which it creates if needed, and returns its
+// ID. With recreate it first removes an existing container.
+func (m machine) up(folder, config string, recreate bool) string {
+	for _, c := range m.containers() {
 		if c.Labels[labelFolder] != folder {
 			continue
 		}
-		if anew {
+		if recreate {
 			m.remove(c)
 			continue
 		}
 		if !c.Running {
 			c.Running = true
-			m.put(c)
-			m.event(c.ID)
+			m.writeContainer(c)
+			m.recordEvent(c.ID)
 		}
 		return c.ID
 	}
@@ -427,7 +435,7 @@ func (m machine) up(folder, config string, anew bool) string {
 		Running: true,
 		Labels:  map[string]string{labelFolder: folder, labelConfig: config},
 	}
-	m.put(c)
-	m.event(c.ID)
+	m.writeContainer(c)
+	m.recordEvent(c.ID)
 	return c.ID
 }

@@ -8,7 +8,7 @@ import (
 func currentUser(s *session) {
 	fields := []string{"id uuid", "username =" + owner, "name string", "email =" + ownerEmail, "avatar_url string", "roles[].name text", "organization_ids some"}
 	s.get("/api/v2/users/me").want(200).fields(fields...)
-	// The token in each place where clients put it.
+	// Send the token in each place that clients use.
 	for _, header := range [][]string{{"Authorization", "Bearer " + s.token}, {"Cookie", "coder_session_token=" + s.token}} {
 		s.get("/api/v2/users/me", "Coder-Session-Token", "", header[0], header[1]).want(200).fields("username =" + owner)
 	}
@@ -25,7 +25,8 @@ func appearance(s *session) {
 		"announcement_banners[].message string", "announcement_banners[].background_color string", "service_banner.enabled boolean")
 }
 
-// searches are what clients search for, and whether it finds the workspace.
+// searchWorkspaces checks, for each search of clients, whether it finds the
+// workspace.
 func searchWorkspaces(s *session) {
 	for search, found := range map[string]bool{
 		"": true, "owner:me": true, "status:running": true, "status:failed": false, "outdated:true": false, "shared:true": false, "dormant:true": false,
@@ -37,7 +38,7 @@ func searchWorkspaces(s *session) {
 		all, _ := at(v, "workspaces").([]any)
 		for _, one := range all {
 			has = has || textAt(one, "name") == "dev"
-			s.checkWords(one)
+			s.checkStatuses(one)
 		}
 		if has != found {
 			s.t.Errorf("%q finds dev: %v, want %v", search, has, found)
@@ -47,7 +48,7 @@ func searchWorkspaces(s *session) {
 }
 
 func oneWorkspace(s *session) {
-	s.checkWords(s.get("/api/v2/workspaces/" + textAt(s.w.dev, "id")).want(200).fields(workspaceFields("")...))
+	s.checkStatuses(s.get("/api/v2/workspaces/" + textAt(s.w.dev, "id")).want(200).fields(workspaceFields("")...))
 	s.get("/api/v2/workspaces/" + someID).refused(404)
 }
 
@@ -87,10 +88,10 @@ func versionPresets(s *session) {
 		"[].Default true", "[].Parameters some", "[].Parameters[].Name =size", "[].Parameters[].Value =4")
 }
 
-// buildFor starts a build for a reason, as the plug-ins do.
+// buildFor starts a build with a reason, as the plug-ins do.
 func buildFor(reason string) func(*session) {
 	return func(s *session) {
-		id := s.plainID()
+		id := s.createPlainID()
 		checkFields(s.t, s.build(id, map[string]any{"transition": "stop"}), "transition =stop", "status =stopped")
 		b := s.build(id, map[string]any{
 			"transition": "start", "template_version_id": s.template("plain", "active_version_id"), "reason": reason,
@@ -101,9 +102,10 @@ func buildFor(reason string) func(*session) {
 	}
 }
 
-// restartInOne: a stop build that queues the start after it in one request.
+// restartInOne checks a request that creates a stop build and queues the start
+// build after it.
 func restartInOne(s *session) {
-	id := s.plainID()
+	id := s.createPlainID()
 	before := s.latestBuild(s.name)
 	s.build(id, map[string]any{"transition": "stop", "on_success": map[string]any{"transition": "start"}})
 	s.eventually("/api/v2/workspaces/"+id, func(v any) bool {
@@ -120,7 +122,7 @@ func postUsage(apps ...string) func(*session) {
 	}
 }
 
-// createWorkspace creates a workspace by one of the two paths.
+// createWorkspace creates a workspace with one of the two paths of the API.
 func createWorkspace(path string) func(*session) {
 	return func(s *session) {
 		path := strings.NewReplacer("USER", "me", "ID", s.w.user, "ORG", s.w.organization).Replace(path)

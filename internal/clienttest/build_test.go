@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// workspaceFields are what every client reads of a workspace.
+// workspaceFields returns the fields of a workspace that every client reads.
 func workspaceFields(prefix string) []string {
 	fields := []string{
 		"id uuid", "name text", "owner_name text", "owner_id uuid", "outdated boolean", "template_id uuid", "template_name text",
@@ -24,17 +24,17 @@ func workspaceFields(prefix string) []string {
 	return fields
 }
 
-// workspaceStatuses are the only words that typed clients know.
+// workspaceStatuses are the only workspace statuses that typed clients accept.
 var workspaceStatuses = []string{"pending", "starting", "running", "stopping", "stopped", "failed", "canceling", "canceled", "deleting", "deleted"}
 
-// agentWords are the same for agents.
-var agentWords = map[string][]string{
+// agentStatuses are the only values that typed clients accept, by field of an agent.
+var agentStatuses = map[string][]string{
 	"status":          {"connecting", "connected", "disconnected", "timeout"},
 	"lifecycle_state": {"created", "starting", "start_timeout", "start_error", "ready", "shutting_down", "shutdown_timeout", "shutdown_error", "off"},
 }
 
-// checkWords holds the words of a workspace to those that clients know.
-func (s *session) checkWords(workspace any) {
+// checkStatuses checks that clients know the statuses of a workspace and its agents.
+func (s *session) checkStatuses(workspace any) {
 	s.t.Helper()
 	if status := textAt(workspace, "latest_build.status"); !slices.Contains(workspaceStatuses, status) {
 		s.t.Errorf("clients do not know the status %q", status)
@@ -43,7 +43,7 @@ func (s *session) checkWords(workspace any) {
 	for _, r := range resources {
 		agents, _ := at(r, "agents").([]any)
 		for _, a := range agents {
-			for field, words := range agentWords {
+			for field, words := range agentStatuses {
 				if !slices.Contains(words, textAt(a, field)) {
 					s.t.Errorf("clients do not know the %s %q", field, textAt(a, field))
 				}
@@ -54,9 +54,9 @@ func (s *session) checkWords(workspace any) {
 	}
 }
 
-// plain creates a workspace of the template "plain", once for each client, and
-// returns its name. With stopped it is stopped.
-func (s *session) plain(stopped bool) string {
+// createPlain returns the name of a workspace of the template "plain", which the
+// first call for each client creates. If stopped is set, the workspace is stopped.
+func (s *session) createPlain(stopped bool) string {
 	s.t.Helper()
 	name := s.name
 	if s.memo["plain"] == "" {
@@ -70,13 +70,13 @@ func (s *session) plain(stopped bool) string {
 	return name
 }
 
-// plainID is plain for its id.
-func (s *session) plainID() string { s.t.Helper(); s.plain(false); return s.memo["plain"] }
+// createPlainID is like createPlain, but returns the ID of a running workspace.
+func (s *session) createPlainID() string { s.t.Helper(); s.createPlain(false); return s.memo["plain"] }
 
 // template returns a field of a template.
 func (s *session) template(name, field string) string { return textAt(s.w.templates[name], field) }
 
-// build starts a build and waits for its end.
+// build starts a build and waits until it has succeeded.
 func (s *session) build(workspace string, request map[string]any) any {
 	s.t.Helper()
 	b := s.send("POST", "/api/v2/workspaces/"+workspace+"/builds", request).want(http.StatusCreated).fields(
@@ -84,7 +84,7 @@ func (s *session) build(workspace string, request map[string]any) any {
 	return s.waitBuild(textAt(b, "id"))
 }
 
-// waitBuild waits for the end of a build, which must succeed, and returns it.
+// waitBuild waits until a build has ended and returns it. The build must succeed.
 func (s *session) waitBuild(id string) any {
 	s.t.Helper()
 	b := s.eventually("/api/v2/workspacebuilds/"+id, func(v any) bool { return ended(textAt(v, "job.status")) })
@@ -98,18 +98,18 @@ func ended(jobStatus string) bool {
 	return slices.Contains([]string{"succeeded", "failed", "canceled"}, jobStatus)
 }
 
-// eventually repeats a request until the response is good, and returns it.
+// eventually repeats a request until good accepts the response, and returns it.
 func (s *session) eventually(path string, good func(any) bool) any {
 	s.t.Helper()
 	v := testwait.Value(s.t, "GET "+path, func() response { return response{s.get(path).want(200).json()} },
-		func(r response) bool { return good(r.value) }, testwait.Every(100*time.Millisecond), testwait.Within(patience))
+		func(r response) bool { return good(r.value) }, testwait.Every(100*time.Millisecond), testwait.Within(waitTimeout))
 	return v.value
 }
 
-// response is a decoded response, which a failure shows as JSON.
+// response is a decoded response, which failure messages show as JSON.
 type response struct{ value any }
 
-func (r response) String() string { return show(r.value) }
+func (r response) String() string { return shortJSON(r.value) }
 
 // latestBuild returns the newest build of a workspace of the owner.
 func (s *session) latestBuild(name string) any {
@@ -117,11 +117,11 @@ func (s *session) latestBuild(name string) any {
 	return at(s.get("/api/v2/users/me/workspace/"+name).want(200).json(), "latest_build")
 }
 
-// startsWith makes the check of a command line that starts a stopped workspace
-// for a reason; WORKSPACE in args is owner/name.
+// startsWith returns the check of a command line that starts a stopped workspace.
+// The build must have the reason. WORKSPACE in args stands for owner/name.
 func startsWith(reason string, args ...string) func(*session) {
 	return func(s *session) {
-		name := s.plain(true)
+		name := s.createPlain(true)
 		for i, a := range args {
 			args[i] = strings.ReplaceAll(a, "WORKSPACE", owner+"/"+name)
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// clients are all rows, a file for each kind of client.
+// clients returns all clients with their rows. Each kind of client has a file.
 func clients() []client {
 	return []client{
 		visualStudioCode(), toolbox(), gateway(),
@@ -19,8 +19,8 @@ func clients() []client {
 	}
 }
 
-// TestClients runs the rows of all clients: those of one client in their
-// order, clients beside one another.
+// TestClients runs the rows of all clients. Clients run in parallel. The rows of a
+// client run in order.
 func TestClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a server and Terraform")
@@ -39,7 +39,8 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// shortName makes of a client's name one that is valid in the product.
+// shortName returns a short form of a client's name that is valid as a name in the
+// product. i makes it unique.
 func shortName(name string, i int) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	short := strings.Join(words[:min(2, len(words))], "-")

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// common is what all clients rely on.
+// common returns the rows for facts that all clients rely on.
 func common() client {
 	fact := func(topic string, run func(*session)) row { return row{commonSection, []string{topic}, run} }
 	return client{commonSection, []row{
@@ -60,20 +60,21 @@ func common() client {
 	}}
 }
 
-// forbidden: what a member may not do is refused in the form of errors.
+// forbidden checks that requests without permission get an error response.
 func forbidden(s *session) {
 	s.member().get("/api/v2/deployment/config").refused(http.StatusForbidden)
 }
 
-// stageHeadings: scripts look for the lines that begin the stages of a build.
+// stageHeadings checks the lines that start the stages of a build. Scripts search
+// for them.
 func stageHeadings(s *session) {
-	r := s.coder("restart", s.plain(false), "--yes")
+	r := s.coder("restart", s.createPlain(false), "--yes")
 	if !strings.Contains("\n"+r.out+r.errs, "\n==>") {
 		s.t.Errorf("no stage heading: %+v", r)
 	}
 }
 
-// neverNull: these fields are never null, also for a user without workspaces.
+// neverNull checks fields that are never null, even for a user without workspaces.
 func neverNull(s *session) {
 	user := s.member()
 	user.get("/api/v2/workspaces").want(200).fields("workspaces array", "count =0")
@@ -90,7 +91,8 @@ func neverNull(s *session) {
 	}
 }
 
-// headerOfWebSockets: a WebSocket of the command line carries the header of the header command.
+// headerOfWebSockets checks that WebSocket requests of the CLI have the header from
+// the header command.
 func headerOfWebSockets(s *session) {
 	to, err := url.Parse(s.w.url)
 	s.must(err)
@@ -114,13 +116,15 @@ func headerOfWebSockets(s *session) {
 	}
 }
 
-// backstageOAuthWithoutRedirect: an application with one redirect URI need not send it.
+// backstageOAuthWithoutRedirect checks that an application with one redirect URI can
+// omit it from requests.
 func backstageOAuthWithoutRedirect(s *session) {
 	id, _ := s.portalSignIn("Portal", "https://portal.example.com/callback", nil)
 	s.send("DELETE", "/api/v2/oauth2-provider/apps/"+id, nil).want(204)
 }
 
-// differences are the faults that clients met once. Rows of these clients hold the product to the mends.
+// differences returns the rows for faults that clients once had with this product.
+// The rows check that the faults are fixed.
 func differences() client {
 	fault := func(id string, run ...func(*session)) row { return row{differenceSection, []string{id}, all(run...)} }
 	const (
@@ -190,7 +194,8 @@ func differences() client {
 	}}
 }
 
-// plainConfiguration: URLs and addresses are strings, and lists are arrays.
+// plainConfiguration checks that the deployment configuration has URLs and addresses
+// as strings, and lists as arrays.
 func plainConfiguration(s *session) {
 	fields := []string{"options some", "config.support.links array|null", "config.external_auth array|null"}
 	for _, name := range []string{
@@ -202,7 +207,8 @@ func plainConfiguration(s *session) {
 	s.get("/api/v2/deployment/config").want(200).fields(fields...)
 }
 
-// provedByRow marks an entry that a row of a client proves. The names of the client and of the entry may be beginnings.
+// provedByRow marks an entry that a row of a client proves. client and entry can be
+// prefixes of the names.
 func provedByRow(client, section, entry string) func(*session) {
 	return func(s *session) {
 		for _, c := range clients() {

@@ -1,10 +1,10 @@
-// Package clienttest holds the product to what shipped clients send, accept
-// and parse. api/contract/clients.json lists their command lines, requests,
-// version gates, WebSockets, downloads, files and error texts; each entry there
-// has exactly one row here, and a test fails for an entry without one.
+// Package clienttest checks that the product supports what released clients send,
+// accept and parse. api/contract/clients.json lists their command lines, requests,
+// version gates, WebSockets, downloads, files and error texts. Each entry there has
+// exactly one row here. TestEveryEntryHasARow fails for an entry without a row.
 //
-// The rows run against one real server and the real binary, with a workspace
-// that runs. To add a client, add its entries to clients.json and its rows to a
-// file. Rows of features that the product does not have check that the product
-// says so, so that adding the feature makes the test demand a row that uses it.
+// The rows run against a real server and the real binary, with a running workspace.
+// To add a client, add its entries to clients.json and its rows to a file. Rows of
+// missing features check that the product rejects requests for the feature. These
+// rows fail once the feature is added, and must then be replaced.
 package clienttest

@@ -2,8 +2,9 @@ package clienttest
 
 import "strings"
 
-// accessToken: a program in a workspace whose owner has not linked the provider gets the page for that on
-// standard output, and a failure. internal/servertest.TestExternalAuth has the link and the token.
+// accessToken checks the command for an owner who has not linked the provider. The
+// command fails and prints the URL of the page for linking to standard output.
+// internal/servertest.TestExternalAuth covers the link and the token.
 func accessToken(s *session) {
 	r := s.inWorkspace(s.w.bin + " external-auth access-token github")
 	if page := strings.TrimSpace(r.out); r.code != 1 || page != s.w.url+"/external-auth/github" {
@@ -14,7 +15,7 @@ func accessToken(s *session) {
 	}
 }
 
-// agentExternalAuth checks the answer to agents.
+// agentExternalAuth checks the responses to agents.
 func agentExternalAuth(s *session) {
 	for _, path := range []string{"/api/v2/workspaceagents/me/external-auth?id=github", "/api/v2/workspaceagents/me/gitauth?match=https://github.com/a/b"} {
 		s.agentSession().get(path).want(200).fields("access_token string", "url text", "type text")

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Features that the product does not have. Each row of such a feature checks that a
-// program which asks for it learns so: 404 with JSON, never a page of the
-// dashboard, or an unknown command. When a feature is added its rows fail here,
-// and are to be replaced by rows that use it.
+// Checks of features that the product does not have. A request must get 404 with
+// JSON, never a page of the dashboard. A command must be unknown. When a feature is
+// added, its rows fail and must be replaced by rows that use the feature.
 var (
 	tasksAbsent = absent(
 		"GET /api/v2/tasks?q=owner:me", "GET /api/v2/tasks/me/"+someID, "POST /api/v2/tasks/me", "GET /api/v2/tasks/me/"+someID+"/logs",
@@ -27,10 +26,10 @@ var (
 	taskSnapshotsAbsent = absent("POST //api/v2/workspaceagents/me/tasks/" + someID + "/log-snapshot?format=agentapi")
 )
 
-// someID is an id of nothing.
+// someID is a valid UUID that no object has.
 const someID = "5f6cbd34-9b1e-4a51-93ea-b3a1a0a4b40f"
 
-// absent holds requests, as "METHOD path", to 404 with the JSON of errors.
+// absent checks that requests, given as "METHOD path", get 404 with a JSON error.
 func absent(requests ...string) func(*session) {
 	return func(s *session) {
 		for _, r := range requests {
@@ -44,8 +43,8 @@ func absent(requests ...string) func(*session) {
 	}
 }
 
-// unknownCommand holds a command to be refused, with --help too: scripts ask
-// for the help to learn whether a command exists.
+// unknownCommand checks that a command fails, also with --help. Scripts use --help
+// to find out whether a command exists.
 func unknownCommand(words ...string) func(*session) {
 	return func(s *session) {
 		for _, more := range []string{"", "--help"} {
@@ -60,5 +59,5 @@ func unknownCommand(words ...string) func(*session) {
 	}
 }
 
-// query escapes a search.
+// query returns the URL query of a search.
 func query(q string) string { return "?q=" + url.QueryEscape(q) }

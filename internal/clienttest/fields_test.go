@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// kinds are the words for what a field may hold.
+// kinds maps the names of kinds in specs to checks of a value.
 var kinds = map[string]func(v any) bool{
 	"string":  func(v any) bool { _, ok := v.(string); return ok },
 	"text":    func(v any) bool { s, ok := v.(string); return ok && s != "" },
@@ -38,8 +38,8 @@ var kinds = map[string]func(v any) bool{
 	},
 }
 
-// every reports whether all values of an array or a map are of a kind.
-func every(v any, kind string) bool {
+// allOfKind reports whether all values of an array or a map are of a kind.
+func allOfKind(v any, kind string) bool {
 	var values []any
 	switch v := v.(type) {
 	case []any:
@@ -52,16 +52,16 @@ func every(v any, kind string) bool {
 	return !slices.ContainsFunc(values, func(one any) bool { return !kinds[kind](one) })
 }
 
-// plurals are kinds for arrays and objects whose members are all of a kind.
-var plurals = map[string]string{"strings": "string", "numbers": "number"}
+// memberKinds are kinds of arrays and objects, with the kind of all their members.
+var memberKinds = map[string]string{"strings": "string", "numbers": "number"}
 
-// absentKind marks a field that need not be present.
+// absentKind is the kind of a field that can be absent.
 const absentKind = "absent"
 
-// checkFields holds a JSON value to specs of the form "path kind|kind" or
-// "path =text". A path is names with dots between; name[] goes through all
-// members of an array, which must not be null, and name{} through all values
-// of an object. An empty path is the value itself.
+// checkFields checks a JSON value against specs of the form "path kind|kind" or
+// "path =text". A path consists of names separated by dots. name[] stands for all
+// members of an array, which must not be null. name{} stands for all values of an
+// object. An empty path is the value itself.
 func checkFields(t *testing.T, v any, specs ...string) {
 	t.Helper()
 	for _, spec := range specs {
@@ -69,13 +69,13 @@ func checkFields(t *testing.T, v any, specs ...string) {
 		if !ok {
 			path, want = "", spec
 		}
-		if err := check(v, strings.Split(path, "."), want); err != nil {
+		if err := checkPath(v, strings.Split(path, "."), want); err != nil {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
 }
 
-func check(v any, path []string, want string) error {
+func checkPath(v any, path []string, want string) error {
 	if len(path) == 0 || path[0] == "" {
 		return checkValue(v, true, want)
 	}
@@ -85,7 +85,7 @@ func check(v any, path []string, want string) error {
 	if name != "" {
 		object, ok := v.(map[string]any)
 		if !ok {
-			return fmt.Errorf("%s is asked of %s", name, show(v))
+			return fmt.Errorf("%s is a field of %s, which is not an object", name, shortJSON(v))
 		}
 		v, present = object[name]
 	}
@@ -94,10 +94,10 @@ func check(v any, path []string, want string) error {
 	case each:
 		members, ok := v.([]any)
 		if !ok {
-			return fmt.Errorf("%s is no array but %s", name, show(v))
+			return fmt.Errorf("%s is not an array: %s", name, shortJSON(v))
 		}
 		for i, m := range members {
-			if err := check(m, rest, want); err != nil {
+			if err := checkPath(m, rest, want); err != nil {
 				return fmt.Errorf("%s[%d]: %w", name, i, err)
 			}
 		}
@@ -105,10 +105,10 @@ func check(v any, path []string, want string) error {
 	case values:
 		members, ok := v.(map[string]any)
 		if !ok {
-			return fmt.Errorf("%s is no object but %s", name, show(v))
+			return fmt.Errorf("%s is not an object: %s", name, shortJSON(v))
 		}
 		for key, m := range members {
-			if err := check(m, rest, want); err != nil {
+			if err := checkPath(m, rest, want); err != nil {
 				return fmt.Errorf("%s[%s]: %w", name, key, err)
 			}
 		}
@@ -118,13 +118,13 @@ func check(v any, path []string, want string) error {
 	case v == nil && (strings.Contains(want, "null") || strings.Contains(want, absentKind)):
 		return nil
 	}
-	return check(v, rest, want)
+	return checkPath(v, rest, want)
 }
 
 func checkValue(v any, present bool, want string) error {
 	if text, ok := strings.CutPrefix(want, "="); ok {
 		if fmt.Sprint(v) != text {
-			return fmt.Errorf("is %s", show(v))
+			return fmt.Errorf("is %s", shortJSON(v))
 		}
 		return nil
 	}
@@ -136,11 +136,11 @@ func checkValue(v any, present bool, want string) error {
 			continue
 		}
 		is, ok := kinds[kind]
-		if one, plural := plurals[kind]; plural {
-			is, ok = func(v any) bool { return every(v, one) }, true
+		if one, plural := memberKinds[kind]; plural {
+			is, ok = func(v any) bool { return allOfKind(v, one) }, true
 		}
 		if !ok {
-			return fmt.Errorf("no such kind: %s", kind)
+			return fmt.Errorf("unknown kind %q", kind)
 		}
 		if present && is(v) {
 			return nil
@@ -149,15 +149,16 @@ func checkValue(v any, present bool, want string) error {
 	if !present {
 		return fmt.Errorf("is absent")
 	}
-	return fmt.Errorf("is %s", show(v))
+	return fmt.Errorf("is %s", shortJSON(v))
 }
 
-func show(v any) string {
+// shortJSON returns the beginning of a value as JSON.
+func shortJSON(v any) string {
 	b, _ := json.Marshal(v)
 	return fmt.Sprintf("%.200s", b)
 }
 
-// at returns the value at a path of names and array indexes, nil for none.
+// at returns the value at a path of names and array indexes; nil if it is missing.
 func at(v any, path string) any {
 	for _, name := range strings.Split(path, ".") {
 		switch inner := v.(type) {
@@ -176,7 +177,7 @@ func at(v any, path string) any {
 	return v
 }
 
-// textAt is at for a string.
+// textAt returns the string at a path; "" if it is missing or not a string.
 func textAt(v any, path string) string { s, _ := at(v, path).(string); return s }
 
 func TestCheckFields(t *testing.T) {
@@ -193,7 +194,7 @@ func TestCheckFields(t *testing.T) {
 		if !ok {
 			path, want = "", spec
 		}
-		if err := check(v, strings.Split(path, "."), want); (err == nil) != good {
+		if err := checkPath(v, strings.Split(path, "."), want); (err == nil) != good {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}

@@ -9,11 +9,12 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// A parseRule is how a client reads a version and compares it with a threshold.
+// A parseRule parses a version as a client does, and reports whether the version is
+// at least the threshold.
 type parseRule func(version, threshold string) (atLeast bool, err error)
 
-// develSemver reads semantic versions with an optional v. A pre-release whose
-// first identifier is devel is at least everything. (VS Code)
+// develSemver parses semantic versions with an optional v. A pre-release whose first
+// identifier is devel passes every threshold. (VS Code)
 func develSemver(version, threshold string) (bool, error) {
 	v := "v" + strings.TrimPrefix(version, "v")
 	if !semver.IsValid(v) {
@@ -23,20 +24,19 @@ func develSemver(version, threshold string) (bool, error) {
 	return first == "devel" || semver.Compare(v, "v"+threshold) >= 0, nil
 }
 
-// strictSemver wants a whole semantic version, with numeric pre-release
-// identifiers that have no leading zeros, and compares major.minor.patch.
-// (JetBrains)
+// strictSemver requires a complete semantic version, whose numeric pre-release
+// identifiers have no leading zeros. It compares major.minor.patch. (JetBrains)
 func strictSemver(version, threshold string) (bool, error) {
 	v := strings.TrimPrefix(version, "v")
 	if !strict.MatchString(v) || !semver.IsValid("v"+v) {
-		return false, fmt.Errorf("%q is no strict semantic version", version)
+		return false, fmt.Errorf("%q is not a strict semantic version", version)
 	}
 	return threeNumbers(version, threshold)
 }
 
 var strict = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 
-// threeNumbers drops v, pre-release and build parts and compares three numbers.
+// threeNumbers ignores v, pre-release and build parts and compares three numbers.
 // (Mux, Desktop, envbuilder, envbox)
 func threeNumbers(version, threshold string) (bool, error) {
 	core, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), "+")
@@ -60,13 +60,14 @@ func threeNumbers(version, threshold string) (bool, error) {
 func numbers(core string) (n [3]uint64, err error) {
 	for i, part := range append(strings.Split(core, "."), "0", "0")[:3] {
 		if n[i], err = strconv.ParseUint(part, 10, 32); err != nil {
-			return n, fmt.Errorf("%q is no version of three numbers", core)
+			return n, fmt.Errorf("%q is not a version of three numbers", core)
 		}
 	}
 	return n, nil
 }
 
-// plainSemver compares semantic versions as they are. (coder-logstream-kube)
+// plainSemver compares semantic versions with their pre-releases.
+// (coder-logstream-kube)
 func plainSemver(version, threshold string) (bool, error) {
 	v := "v" + strings.TrimPrefix(version, "v")
 	if !semver.IsValid(v) {
@@ -75,8 +76,8 @@ func plainSemver(version, threshold string) (bool, error) {
 	return semver.Compare(v, "v"+threshold) >= 0, nil
 }
 
-// passes makes the row of a gate that both the server's and the command line's
-// version must pass.
+// passes returns the row of a gate that the versions of the server and of the CLI
+// must pass.
 func passes(entry string, rule parseRule, threshold string) row {
 	return gate(entry, func(s *session) { s.versionAgainst(rule, threshold, true) })
 }
@@ -103,7 +104,8 @@ func (s *session) serverVersion() string {
 	return textAt(s.get("/api/v2/buildinfo", "Coder-Session-Token", "").want(200).json(), "version")
 }
 
-// oneVersion holds the version to one string everywhere it is shown.
+// oneVersion checks that the server, the CLI, the agent and the response header have
+// the same version string.
 func oneVersion(s *session) {
 	version := s.serverVersion()
 	if cli := s.cliVersion(); cli != version {

@@ -28,8 +28,8 @@ func visualStudioCode() client {
 			logs, info := s.t.TempDir(), s.t.TempDir()
 			s.proxied(vscodeHost(s), "vscode", "--global-config", s.config(), "ssh", "--disable-autostart", "--stdio", "--usage-app=vscode",
 				"--network-info-dir", info, "--log-dir", logs, "-v", "--ssh-host-prefix", "coder-vscode.test--", "%h")
-			logged(s, logs)
-			s.usedAs("vscode")
+			checkLogFile(s, logs)
+			s.waitForSessionType("vscode")
 			s.sshFails("coder-vscode.test--"+owner+"--missing.main", "ssh", "--stdio", "--usage-app=vscode", "--ssh-host-prefix", "coder-vscode.test--")
 		}),
 		cli("vscodessh", vscodeSSH),
@@ -42,7 +42,7 @@ func visualStudioCode() client {
 		rest("GET /api/v2/templateversions/{id}", templateVersion), rest("GET /api/v2/templateversions/{id}/resources", versionResources),
 		rest("GET /api/v2/templateversions/{id}/rich-parameters", richParameters), rest("GET /api/v2/templateversions/{id}/presets", versionPresets),
 		rest("GET /api/v2/workspacebuilds/{id}/parameters", func(s *session) {
-			id := textAt(s.latestBuild(s.plain(false)), "id")
+			id := textAt(s.latestBuild(s.createPlain(false)), "id")
 			s.get("/api/v2/workspacebuilds/"+id+"/parameters").want(200).fields("some", "[].name text", "[].value string")
 		}),
 		rest("GET /api/v2/users/{owner}/workspace/{name}/builds/{number}", func(s *session) {
@@ -65,7 +65,7 @@ func visualStudioCode() client {
 		file("<log dir>", func(s *session) {
 			dir := s.t.TempDir()
 			s.proxied(vscodeHost(s), "", "ssh", "--stdio", "--log-dir", dir, "-v", "--ssh-host-prefix", "coder-vscode.test--", "%h")
-			logged(s, dir)
+			checkLogFile(s, dir)
 		}),
 		file("~/.ssh/config", configSSHBlock),
 		errors_(unknownFlag, "stderr `unknown flag"), errors_(errorBodies, "API error body"), errors_(vscodeOAuth.errorCodes, "OAuth errors"),
@@ -79,7 +79,7 @@ func visualStudioCode() client {
 	}}
 }
 
-// vscodeHost is the host name that the extension makes for the workspace.
+// vscodeHost returns the host name that the extension uses for the workspace.
 func vscodeHost(*session) string { return "coder-vscode.test--" + owner + "--dev.main" }
 
 func toolbox() client {
@@ -98,8 +98,8 @@ func toolbox() client {
 			logs := s.t.TempDir()
 			s.proxied(host, "JetBrains", "--global-config", s.config(), "--url", s.w.url, "--header-command", "echo X-Test=1", "ssh", "--stdio", "--disable-autostart",
 				"--network-info-dir", s.t.TempDir(), "--log-dir", logs, "-v", "--usage-app=jetbrains", "--ssh-host-prefix", prefix, "--", "%h")
-			logged(s, logs)
-			s.usedAs("jetbrains")
+			checkLogFile(s, logs)
+			s.waitForSessionType("jetbrains")
 			s.proxied("any", "JetBrains", "--global-config", s.config(), "--url", s.w.url, "ssh", "--stdio", "--usage-app=jetbrains", "--", owner+"/dev.main")
 		}),
 		rest("GET /api/v2/users/me", currentUser), rest("GET /api/v2/buildinfo", buildInfo), rest("GET /api/v2/appearance", appearance),
@@ -137,7 +137,7 @@ func gateway() client {
 			out, token := s.signedOut(), s.newToken("gateway")
 			dir := filepath.Join(out.dir, "other")
 			out.ok("login", s.w.url, "--use-token-as-session", "--token", token, "--global-config", dir)
-			holds(s, filepath.Join(dir, "session"), token)
+			fileContains(s, filepath.Join(dir, "session"), token)
 		}),
 		cli("--global-config <dir> start", startsWith("jetbrains_connection", "--global-config", "config", "start", "--yes", "WORKSPACE", "--reason", "jetbrains_connection")),
 		cli("--global-config <dir> [--header-command", func(s *session) {
@@ -165,8 +165,8 @@ func gateway() client {
 	}}
 }
 
-// holds checks what a file holds.
-func holds(s *session, path, want string) {
+// fileContains checks that a file contains a text.
+func fileContains(s *session, path, want string) {
 	s.t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil || strings.TrimSpace(string(b)) != want {
@@ -174,7 +174,7 @@ func holds(s *session, path, want string) {
 	}
 }
 
-// zipHas checks that a file is a zip with a member.
+// zipHas checks that a file is a zip archive with the members.
 func zipHas(s *session, path string, members ...string) {
 	s.t.Helper()
 	z, err := zip.OpenReader(path)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// newToken creates a session token by the API.
+// newToken creates a session token with the API.
 func (s *session) newToken(name string) string {
 	s.t.Helper()
 	v := s.send("POST", "/api/v2/users/me/keys/tokens", map[string]any{"token_name": s.name + "-" + name, "lifetime": int64(3600e9)}).want(http.StatusCreated).fields("key text")
@@ -24,15 +24,17 @@ func (s *session) sshFails(host string, args ...string) {
 	}
 }
 
-// tasksPanelHidden: the range of versions that shows the panel is below ours;
-// a devel version passes every gate, so the upper one too.
+// tasksPanelHidden checks that the extension hides the tasks panel. The version is
+// above the range that shows the panel. A devel version passes every gate, so it
+// passes the upper one too.
 func tasksPanelHidden(s *session) {
 	s.versionAgainst(develSemver, "2.35.0", true)
 	tasksAbsent(s)
 }
 
-// newEditorNames: a devel version passes the gate of 2.38.0, so that newer
-// extensions pass --allow-redirects and the editor's own name.
+// newEditorNames checks the requests of newer extensions. A devel version passes the
+// gate of 2.38.0, so these extensions pass --allow-redirects and the name of the
+// editor.
 func newEditorNames(s *session) {
 	s.versionAgainst(develSemver, "2.38.0", true)
 	for _, editor := range []string{"cursor", "windsurf"} {
@@ -53,7 +55,7 @@ func loginWithToken(s *session) {
 		out, token := s.signedOut(), s.newToken("login"+strconv.Itoa(len(globals))+strconv.Itoa(len(strings.Join(globals, ""))))
 		out.env("CODER_SESSION_TOKEN=" + token).ok(append(globals, "login", "--use-token-as-session", s.w.url)...)
 		if v := out.json(append(globals, "whoami", "--output=json")...); textAt(v, "0.username") != owner {
-			s.t.Errorf("%q: %s", globals, show(v))
+			s.t.Errorf("%q: %s", globals, shortJSON(v))
 		}
 	}
 }
@@ -76,10 +78,10 @@ func logout(s *session) {
 	}
 }
 
-// updateStopped updates a stopped workspace with standard input closed: it must
-// start, and never ask.
+// updateStopped updates a stopped workspace with closed standard input. The
+// workspace must start, and the CLI must not prompt.
 func updateStopped(s *session) {
-	name := s.plain(true)
+	name := s.createPlain(true)
 	s.ok("--global-config", s.config(), "update", "--parameter", "size=2", owner+"/"+name)
 	b := s.latestBuild(name)
 	checkFields(s.t, b, "transition =start", "status =running")
@@ -113,8 +115,8 @@ func supportBundle(s *session) {
 }
 
 func pingUntilInterrupted(s *session) {
-	b := s.begin("--global-config", s.config(), "ping", owner+"/dev")
-	b.until(`(?s)ms.*\n.*ms`)
+	b := s.startCoder("--global-config", s.config(), "ping", owner+"/dev")
+	b.waitForOutput(`(?s)ms.*\n.*ms`)
 	b.interrupt()
 }
 
@@ -125,7 +127,7 @@ func vscodeSSH(s *session) {
 	s.must(os.WriteFile(url, []byte(s.w.url), 0o600))
 	s.must(os.Mkdir(logs, 0o700))
 	s.signedOut().proxied(vscodeHost(s), "vscode", "vscodessh", "--network-info-dir", dir, "--log-dir", logs, "-v", "--session-token-file", token, "--url-file", url, "%h")
-	logged(s, logs)
+	checkLogFile(s, logs)
 }
 
 func configFiles(s *session) {
@@ -135,12 +137,12 @@ func configFiles(s *session) {
 	out.ok("--global-config", out.config(), "whoami")
 	fresh, token := s.signedOut(), s.newToken("files")
 	fresh.ok("login", s.w.url, "--use-token-as-session", "--token", token)
-	holds(s, filepath.Join(fresh.config(), "session"), token)
-	holds(s, filepath.Join(fresh.config(), "url"), s.w.url)
+	fileContains(s, filepath.Join(fresh.config(), "session"), token)
+	fileContains(s, filepath.Join(fresh.config(), "url"), s.w.url)
 }
 
-// configSSHBlock: the block of config-ssh has the marks that the extension
-// looks for, with the options of its last run.
+// configSSHBlock checks that the block of config-ssh has the markers that the
+// extension searches for, and the options of the last run.
 func configSSHBlock(s *session) {
 	out := s.freshHome()
 	out.ok("config-ssh", "--yes", "--ssh-option", "ForwardAgent=yes")
@@ -158,7 +160,7 @@ func configSSHBlock(s *session) {
 	}
 }
 
-// freshHome returns the session with a HOME of its own, signed in.
+// freshHome returns a signed-in session with a new HOME.
 func (s *session) freshHome() *session {
 	s.t.Helper()
 	out := s.signedOut()
@@ -170,7 +172,7 @@ func (s *session) freshHome() *session {
 
 func unknownFlag(s *session) { s.fails("unknown flag: --nonsense", "version", "--nonsense") }
 
-// errorBodies: every refusal has the form of errors.
+// errorBodies checks that every rejected request gets an error response.
 func errorBodies(s *session) {
 	s.get("/api/v2/workspaces/" + someID).refused(404)
 	s.get("/api/v2/workspaces/nonsense").refused(400)
@@ -186,12 +188,13 @@ func invalidToken(s *session) {
 	s.get("/api/v2/users/me", "Coder-Session-Token", "nonsense-token").refused(401)
 }
 
-// expiredToken: clients tell an expired token from a wrong one by its detail.
+// expiredToken checks the detail of the error response, by which clients distinguish
+// an expired token from an invalid one.
 func expiredToken(s *session) {
 	v := s.send("POST", "/api/v2/users/me/keys/tokens", map[string]any{"token_name": s.name + "-short", "lifetime": int64(1e9)}).want(http.StatusCreated).json()
 	token := textAt(v, "key")
 	var a answer
-	s.wait(func() bool {
+	s.waitUntil(func() bool {
 		a = s.get("/api/v2/users/me", "Coder-Session-Token", token)
 		return a.status == 401
 	}, func() string { return "a token that expires" })
@@ -201,7 +204,8 @@ func expiredToken(s *session) {
 	}
 }
 
-// dashboardPages: pages that clients open in a browser are the dashboard.
+// dashboardPages checks that the paths that clients open in a browser serve the
+// dashboard.
 func dashboardPages(paths ...string) func(*session) {
 	return func(s *session) {
 		for _, path := range paths {
@@ -213,7 +217,7 @@ func dashboardPages(paths ...string) func(*session) {
 	}
 }
 
-// openVSCode: where no editor is installed, the URL that would open it is shown.
+// openVSCode checks that the CLI prints the URL if no editor is installed.
 func openVSCode(s *session) {
 	r := s.coder("open", "vscode", "dev", "/tmp", "--generate-token")
 	if !strings.Contains(r.out+r.errs, "vscode://coder.coder-remote/open?") || !strings.Contains(r.out+r.errs, "token=") {
@@ -227,8 +231,9 @@ func tokenFromEnvironment(s *session) {
 	out.ok("list")
 }
 
-// headerCommand: the command's lines become headers of every request, by the
-// flag and by the environment, with CODER_URL in its own environment.
+// headerCommand checks that each line of the header command's output becomes a
+// header of every request. The command is set by flag or by environment variable,
+// and gets CODER_URL in its environment.
 func headerCommand(s *session) {
 	seen := headerServer(s)
 	out := s.signedOut()
@@ -250,10 +255,11 @@ func headerCommand(s *session) {
 func sshLogDir(s *session) {
 	dir := s.t.TempDir()
 	s.env("CODER_SSH_LOG_DIR="+dir).proxied(vscodeHost(s), "", "ssh", "--stdio", "-v", "--ssh-host-prefix", "coder-vscode.test--", "%h")
-	logged(s, dir)
+	checkLogFile(s, dir)
 }
 
-// sshConfigOptions are for the plug-in's own block; config-ssh takes them too.
+// sshConfigOptions checks that config-ssh accepts the options that the plug-in sets
+// for its own block.
 func sshConfigOptions(s *session) {
 	out := s.freshHome().env("CODER_SSH_CONFIG_OPTS=ForwardX11=yes")
 	out.ok("config-ssh", "--yes")
@@ -286,11 +292,11 @@ func knownWords(s *session) {
 	v := s.get("/api/v2/workspaces").want(200).json()
 	all, _ := at(v, "workspaces").([]any)
 	for _, workspace := range all {
-		s.checkWords(workspace)
+		s.checkStatuses(workspace)
 	}
 }
 
-// namesRefused: names that the plug-ins drop cannot be given.
+// namesRefused checks that the server rejects the names that the plug-ins discard.
 func namesRefused(s *session) {
 	for _, name := range []string{"two--hyphens", "-first", "last-", "under_score", "dot.ted", strings.Repeat("x", 33), "new", "create"} {
 		s.send("POST", "/api/v2/users/me/workspaces", map[string]any{"template_id": s.template("plain", "id"), "name": name}).refused(400)

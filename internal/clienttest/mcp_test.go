@@ -6,24 +6,25 @@ import (
 	"strings"
 )
 
-// The first messages of a client of the Model Context Protocol.
+// The first messages of an MCP client.
 const (
 	mcpInitialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 	mcpReady      = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 	mcpList       = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
 )
 
-// mcpCommand starts the server of coding agents with the variables of modules.
+// mcpCommand starts the MCP server of the CLI with the environment variables that
+// modules set.
 func mcpCommand(s *session) {
 	in := s.env("CODER_MCP_ALLOWED_TOOLS=coder_list_workspaces")
-	r := in.feed(strings.Join([]string{mcpInitialize, mcpReady, mcpList, ""}, "\n"), "exp", "mcp", "server")
+	r := in.coderWithStdin(strings.Join([]string{mcpInitialize, mcpReady, mcpList, ""}, "\n"), "exp", "mcp", "server")
 	if r.code != 0 || !strings.Contains(r.out, `"serverInfo":{`) || !strings.Contains(r.out, `"name":"coder_list_workspaces"`) ||
 		strings.Contains(r.out, `"name":"coder_get_workspace"`) {
 		s.t.Errorf("exp mcp server: %+v", r)
 	}
 }
 
-// mcpConfigured runs the command of older modules.
+// mcpConfigured runs the configuration command that older modules use.
 func mcpConfigured(s *session) {
 	home := s.freshHome()
 	home.ok("exp", "mcp", "configure", "claude-code", home.dir)
@@ -34,7 +35,7 @@ func mcpConfigured(s *session) {
 	}
 }
 
-// mcpOverHTTP sends the first message with each way of authentication.
+// mcpOverHTTP sends the first message with each authentication method.
 func mcpOverHTTP(s *session) {
 	post := func(s *session, header ...string) answer {
 		header = append(header, "Content-Type", "application/json", "Accept", "application/json, text/event-stream")

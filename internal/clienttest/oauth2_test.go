@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// program is an application that registers itself and signs a user in, as a shipped
+// program is an application that registers itself and signs a user in, as a released
 // client does.
 type program struct {
-	method   string // of authentication at the token endpoint
-	redirect string // URI
-	scopes   string // of the authorization request; "" for none
-	verifier string // of PKCE
+	method   string // authentication method at the token endpoint
+	redirect string // redirect URI
+	scopes   string // scopes of the authorization request; "" for none
+	verifier string // PKCE code verifier
 }
 
-// The clients that sign in with OAuth2, with what they send.
+// The clients that sign in with OAuth2, with the values that they send.
 var (
 	vscodeOAuth = program{
 		method: "client_secret_post", redirect: "vscode://coder.coder-remote/oauth/callback", verifier: strings.Repeat("v", 43),
@@ -37,7 +37,8 @@ var (
 	muxOAuth = program{method: "client_secret_post", redirect: "http://127.0.0.1:4000/callback", verifier: strings.Repeat("m", 64)}
 )
 
-// oauthMetadata checks what clients read before they register.
+// oauthMetadata checks and returns the metadata that clients read before they
+// register.
 func oauthMetadata(s *session) any {
 	s.t.Helper()
 	a := s.signedOut().get("/.well-known/oauth-authorization-server").want(200).fields("issuer ="+s.w.url, "authorization_endpoint text", "token_endpoint text",
@@ -58,7 +59,7 @@ func oauthMetadata(s *session) any {
 	return a
 }
 
-// registers returns a row in which the program registers itself.
+// registers registers the program and returns the registration.
 func (p program) registers(s *session) any {
 	s.t.Helper()
 	metadata := oauthMetadata(s)
@@ -74,7 +75,7 @@ func (p program) registers(s *session) any {
 		"registration_client_uri text", "registration_access_token text")
 }
 
-// request sends a form to an endpoint of the program's metadata.
+// request sends a form to an endpoint with the program's authentication method.
 func (p program) request(s *session, registered any, path string, form url.Values) answer {
 	s.t.Helper()
 	header := []string{"Content-Type", "application/x-www-form-urlencoded"}
@@ -88,8 +89,8 @@ func (p program) request(s *session, registered any, path string, form url.Value
 	return s.signedOut().send("POST", path, strings.NewReader(form.Encode()), header...)
 }
 
-// signsIn registers the program, lets the owner authorize it in a browser, and
-// returns its registration and tokens.
+// signsIn registers the program and authorizes it as the owner in a browser. It
+// returns the registration and the tokens.
 func (p program) signsIn(s *session) (registered, tokens any) {
 	s.t.Helper()
 	registered = p.registers(s)
@@ -101,16 +102,16 @@ func (p program) signsIn(s *session) (registered, tokens any) {
 	if p.scopes != "" {
 		query.Set("scope", p.scopes)
 	}
-	code := s.consents(query)
+	code := s.authorize(query)
 	tokens = p.request(s, registered, "/oauth2/tokens", url.Values{
 		"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {p.redirect}, "code_verifier": {p.verifier},
 	}).want(200).fields("access_token text", "refresh_token text", "token_type =Bearer", "expires_in integer", "expiry time", "scope text")
 	return registered, tokens
 }
 
-// consents answers an authorization request with the owner's consent, and returns
-// the code. Only a session of a sign-in can give it.
-func (s *session) consents(query url.Values) string {
+// authorize approves an authorization request as the owner and returns the
+// authorization code. Only a session from a sign-in can approve requests.
+func (s *session) authorize(query url.Values) string {
 	s.t.Helper()
 	login := s.signedOut().send("POST", "/api/v2/users/login", map[string]any{"email": ownerEmail, "password": ownerPassword}).want(201).json()
 	page := s.signedOut().send("POST", "/oauth2/authorize?"+query.Encode(), nil, "Coder-Session-Token", textAt(login, "session_token")).want(http.StatusFound)
@@ -122,7 +123,7 @@ func (s *session) consents(query url.Values) string {
 	return to.Query().Get("code")
 }
 
-// uses proves that the tokens work, renew and end.
+// uses checks that the tokens work and can be refreshed and revoked.
 func (p program) uses(s *session) {
 	registered, tokens := p.signsIn(s)
 	me := func(tokens any) answer {
@@ -136,7 +137,7 @@ func (p program) uses(s *session) {
 	p.fails(s, registered, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {textAt(fresh, "refresh_token")}}, 400, "invalid_grant")
 }
 
-// fails sends a request for tokens that must fail with a code.
+// fails sends a token request, which must fail with a status and an error code.
 func (p program) fails(s *session, registered any, form url.Values, status int, code string) {
 	s.t.Helper()
 	p.request(s, registered, "/oauth2/tokens", form).want(status).fields("error ="+code, "error_description text")
@@ -151,7 +152,7 @@ func (p program) wrongSecret(s *session) {
 	p.fails(s, registered, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {"x"}}, 401, "invalid_client")
 }
 
-// replaces changes the registration, as a program does whose port changed.
+// replaces changes the registration, as a program does after its port changed.
 func (p program) replaces(s *session) {
 	registered := p.registers(s)
 	changed := s.signedOut().send("PUT", textAt(registered, "registration_client_uri"), map[string]any{
@@ -163,7 +164,8 @@ func (p program) replaces(s *session) {
 	}
 }
 
-// backstageOAuth is the sign-in of a portal, which an owner registered with the API.
+// backstageOAuth checks the sign-in to a portal that an owner registered with the
+// API.
 func backstageOAuth(s *session) {
 	const redirect = "https://backstage.example.com/api/auth/coder/handler/frame"
 	id, token := s.portalSignIn("Backstage", redirect, url.Values{"redirect_uri": {redirect}})
@@ -174,8 +176,9 @@ func backstageOAuth(s *session) {
 	s.send("DELETE", "/api/v2/oauth2-provider/apps/"+id, nil).want(204)
 }
 
-// portalSignIn registers a portal with one redirect URI and signs the user in to it. Both requests of the sign-in carry
-// the parameters of extra. It returns the ID of the app and the access token.
+// portalSignIn registers a portal with one redirect URI and signs the user in to it.
+// Both requests of the sign-in have the parameters in extra. portalSignIn returns the
+// ID of the app and the access token.
 func (s *session) portalSignIn(name, redirect string, extra url.Values) (id, token string) {
 	s.t.Helper()
 	app := s.send("POST", "/api/v2/oauth2-provider/apps", map[string]any{"name": name, "callback_url": redirect}).want(201).fields("id uuid", "endpoints.authorization text", "endpoints.token text")
@@ -183,21 +186,22 @@ func (s *session) portalSignIn(name, redirect string, extra url.Values) (id, tok
 	secret := s.send("POST", "/api/v2/oauth2-provider/apps/"+id+"/secrets", nil).want(201).json()
 	query := url.Values{"client_id": {id}, "response_type": {"code"}, "state": {"of the portal"}}
 	maps.Copy(query, extra)
-	form := url.Values{"grant_type": {"authorization_code"}, "code": {s.consents(query)}, "client_id": {id}, "client_secret": {textAt(secret, "client_secret_full")}}
+	form := url.Values{"grant_type": {"authorization_code"}, "code": {s.authorize(query)}, "client_id": {id}, "client_secret": {textAt(secret, "client_secret_full")}}
 	maps.Copy(form, extra)
 	tokens := s.signedOut().send("POST", "/oauth2/tokens", strings.NewReader(form.Encode()), "Content-Type", "application/x-www-form-urlencoded").want(200).
 		fields("access_token text", "refresh_token text", "expires_in integer", "token_type =Bearer")
 	return id, textAt(tokens, "access_token")
 }
 
-// oauthSettings reads and writes the settings, as the Terraform provider does. The
-// rows of other clients, which run at the same time, need them as they are.
+// oauthSettings reads and writes the settings, as the Terraform provider does. It
+// writes the values that are set, because the rows of other clients run at the same
+// time and need them.
 func oauthSettings(s *session) {
 	s.get("/api/v2/oauth2-provider/settings").want(200).fields("dynamic_client_registration_enabled true")
 	s.allowRegistration()
 }
 
-// allowRegistration lets programs register themselves.
+// allowRegistration enables dynamic registration of programs.
 func (s *session) allowRegistration() {
 	s.t.Helper()
 	s.send("PUT", "/api/v2/oauth2-provider/settings", map[string]any{"dynamic_client_registration_enabled": true}).want(200).

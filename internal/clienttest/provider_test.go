@@ -17,7 +17,7 @@ func provider() client {
 			if s.w.firstLogin.code != 0 {
 				s.t.Errorf("%+v", s.w.firstLogin)
 			}
-			// A second time the user exists: the command fails, and does not ask.
+			// The second time, the user exists: the command fails without a prompt.
 			if r := s.signedOut().coder("login", s.w.url, "--first-user-email=x@example.com", "--first-user-password="+ownerPassword, "--first-user-trial=false", "--first-user-username=x"); r.code == 0 {
 				s.t.Errorf("%+v", r)
 			}
@@ -34,25 +34,25 @@ func provider() client {
 			"CODER_WORKSPACE_OWNER_SSH", "CODER_WORKSPACE_OWNER_GROUPS", "CODER_WORKSPACE_OWNER_SESSION_TOKEN", "CODER_WORKSPACE_OWNER_RBAC_ROLES",
 			"CODER_PARAMETER_<", "CODER_PARAMETER_PREVIOUS_", "CODER_AGENT_SCRIPT_", "CODER_RUNNING_WORKSPACE_AGENT_TOKEN_"),
 		env(provedBy("internal/terraform/environ.TestWorkspaceEnv"), "CODER_EXTERNAL_AUTH_ACCESS_TOKEN_"), env(tasksAbsent, "CODER_TASK_ID"),
-		// Terraform gets no user secrets, because the data source coder_secret stores
-		// them in the state. Agents pass them to workspaces.
+		// Terraform does not receive user secrets, because the data source
+		// coder_secret stores them in the state. Agents pass them to workspaces.
 		env(provedBy("internal/servertest.TestUserSecrets"), "CODER_SECRET_ENV_"),
 		notes(provedBy("internal/terraform.TestImport"), "coder_agent:", "default display_apps", "app slug"),
 		notes(terraformFacts, "data coder_workspace access_url"),
 	}}
 }
 
-// plainTemplate is the directory of the template "plain".
+// plainTemplate returns the directory of the template "plain".
 func plainTemplate(s *session) string { return s.w.dir + "/templates/plain" }
 
-// archive returns the template "plain" as a tar.
+// archive returns the template "plain" as a tar archive.
 func archive(s *session) []byte {
 	s.t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	text, err := os.ReadFile(plainTemplate(s) + "/main.tf")
 	s.must(err)
-	text = append(text, []byte("\n# "+rand.Text()+"\n")...) // a file of its own
+	text = append(text, []byte("\n# "+rand.Text()+"\n")...) // makes the hash unique
 	s.must(w.WriteHeader(&tar.Header{Name: "main.tf", Mode: 0o600, Size: int64(len(text))}))
 	_, err = w.Write(text)
 	s.must(err)
@@ -60,18 +60,19 @@ func archive(s *session) []byte {
 	return b.Bytes()
 }
 
-// upload sends a template's source twice: 201, then 200 with the same id.
+// upload uploads a template's source twice. The responses are 201, then 200 with the
+// same ID.
 func upload(s *session) {
 	b := archive(s)
 	first := s.send("POST", "/api/v2/files", bytes.NewReader(b), "Content-Type", "application/x-tar").want(http.StatusCreated).fields("hash uuid")
 	again := s.send("POST", "/api/v2/files", bytes.NewReader(b), "Content-Type", "application/x-tar").want(http.StatusOK).fields("hash uuid")
 	if textAt(first, "hash") != textAt(again, "hash") {
-		s.t.Errorf("%s, then %s", show(first), show(again))
+		s.t.Errorf("%s, then %s", shortJSON(first), shortJSON(again))
 	}
 	s.memo["file"] = textAt(first, "hash")
 }
 
-// createVersion creates a version with the same variable twice: the last wins.
+// createVersion creates a version with a duplicate variable. The last value wins.
 func createVersion(s *session) {
 	v := s.send("POST", "/api/v2/organizations/"+s.w.organization+"/templateversions", map[string]any{
 		"storage_method": "file", "file_id": s.memo["file"], "provisioner": "terraform", "tags": map[string]string{},
@@ -80,7 +81,7 @@ func createVersion(s *session) {
 	s.memo["version"] = textAt(v, "id")
 }
 
-// createTemplate creates a template at once, while the version's import runs.
+// createTemplate creates a template while the import of its version still runs.
 func createTemplate(s *session) {
 	v := s.send("POST", "/api/v2/organizations/"+s.w.organization+"/templates", map[string]any{"name": s.name, "template_version_id": s.memo["version"]}).
 		want(http.StatusCreated).fields("id uuid", "name ="+s.name, "active_version_id ="+s.memo["version"])
@@ -96,7 +97,8 @@ func versionSucceeds(s *session) {
 	s.get("/api/v2/templateversions/"+s.memo["version"]+"/variables").want(200).fields("some", "[].name =image", "[].value =second")
 }
 
-// patchTemplate: absent fields stay, false and 0 are values.
+// patchTemplate checks that absent fields keep their values, and that false and 0
+// are values.
 func patchTemplate(s *session) {
 	path := "/api/v2/templates/" + s.memo["template"]
 	s.send("PATCH", path, map[string]any{"display_name": "Shown", "default_ttl_ms": 3600000}).want(200).fields("display_name =Shown", "default_ttl_ms =3.6e+06")
@@ -134,7 +136,7 @@ func deploymentProvider() client {
 		}),
 		rest("PUT /api/v2/users/{id}/password", func(s *session) {
 			s.send("PUT", "/api/v2/users/"+s.memo["user"]+"/password", map[string]any{"password": "AnotherLongPassw0rd!"}).want(204)
-			// An apply that sends it again goes on, by success or by the text that it tolerates.
+			// A repeated apply must succeed, or fail with the text that the provider ignores.
 			if a := s.send("PUT", "/api/v2/users/"+s.memo["user"]+"/password", map[string]any{"password": "AnotherLongPassw0rd!"}); a.status != 204 {
 				a.refused(400, "New password cannot match old password.")
 			}
@@ -215,7 +217,8 @@ func deploymentProvider() client {
 	}}
 }
 
-// entitlements: what the provider needs is on, and nothing is null.
+// entitlements checks that the features that the provider needs are enabled, and
+// that no field is null.
 func entitlements(s *session) {
 	fields := []string{"features object", "errors array", "warnings array", "has_license boolean", "trial boolean", "require_telemetry boolean", "features{}.entitlement text", "features{}.enabled boolean"}
 	for _, name := range []string{"advanced_template_scheduling", "access_control", "template_rbac", "control_shared_ports", "workspace_proxy", "external_provisioner_daemons"} {
@@ -224,7 +227,7 @@ func entitlements(s *session) {
 	s.get("/api/v2/entitlements").want(200).fields(fields...)
 }
 
-// createUsers creates a user, and a service account without an email.
+// createUsers creates a user, and a service account without an email address.
 func createUsers(s *session) {
 	v := s.send("POST", "/api/v2/users", map[string]any{
 		"username": s.name, "email": s.name + "@example.com", "name": "A User", "password": "SomeLongPassw0rd!!", "login_type": "password", "organization_ids": []string{s.w.organization},
@@ -243,14 +246,15 @@ func createProxy(s *session) {
 	s.send("DELETE", "/api/v2/workspaceproxies/"+textAt(v, "proxy.id"), nil).want(200)
 }
 
-// licenses: nothing needs one. One that is given is listed until it is deleted.
+// licenses checks that a license is listed until it is deleted. No feature needs
+// one.
 func licenses(s *session) {
 	const path = "/api/v2/licenses"
 	s.send("POST", path, map[string]any{"license": ""}).refused(400, "license")
 	created := s.send("POST", path, map[string]any{"license": "of " + s.name}).want(201).fields("id int32", "uuid uuid", "uploaded_at time", "claims object")
 	s.send("POST", path, map[string]any{"license": "of " + s.name}).refused(409, "already exists")
 	s.get(path).want(200).fields("some", "[].id int32", "[].uploaded_at time", "[].claims object")
-	s.send("DELETE", path+"/"+show(at(created, "id")), nil).want(200)
+	s.send("DELETE", path+"/"+shortJSON(at(created, "id")), nil).want(200)
 }
 
 func kubernetes() client {
@@ -259,7 +263,7 @@ func kubernetes() client {
 		cli("provisioner start", func(s *session) {
 			v := s.send("POST", "/api/v2/organizations/"+s.w.organization+"/provisionerkeys", map[string]any{"name": s.name + "-run", "tags": map[string]string{"for": s.name}}).want(201).fields("key text")
 			out := s.signedOut().env("CODER_URL="+s.w.url, "CODER_PROVISIONER_DAEMON_KEY="+textAt(v, "key"))
-			b := out.begin("provisioner", "start", "--cache-dir", out.dir, "--name", s.name)
+			b := out.startCoder("provisioner", "start", "--cache-dir", out.dir, "--name", s.name)
 			s.eventually("/api/v2/organizations/"+s.w.organization+"/provisionerdaemons", func(v any) bool { return strings.Contains(wholeJSON(v), `"name":"`+s.name+`"`) })
 			b.interrupt()
 		}),
@@ -267,8 +271,8 @@ func kubernetes() client {
 			v := s.send("POST", "/api/v2/workspaceproxies", map[string]any{"name": s.name, "display_name": "Near", "icon": ""}).want(201).fields("proxy_token text", "proxy.id uuid")
 			address := testport.FreeAddress(s.t)
 			out := s.signedOut().env("CODER_PRIMARY_ACCESS_URL="+s.w.url, "CODER_PROXY_SESSION_TOKEN="+textAt(v, "proxy_token"), "CODER_ACCESS_URL=http://"+address)
-			b := out.begin("wsproxy", "server", "--http-address="+address)
-			s.echoes(address)
+			b := out.startCoder("wsproxy", "server", "--http-address="+address)
+			s.waitReachable(address)
 			b.interrupt()
 			s.send("DELETE", "/api/v2/workspaceproxies/"+textAt(v, "proxy.id"), nil).want(200)
 		}),

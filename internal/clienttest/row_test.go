@@ -25,22 +25,24 @@ const (
 	noteSection     = "notes"
 )
 
-// Parts of clients.json that belong to no client. Their rows are those of a client of the same name.
+// Parts of clients.json that do not belong to a client. A client with the name of the
+// part has their rows.
 const (
 	commonSection     = "common"
 	differenceSection = "differences"
 )
 
-// client is what one shipped client needs, in the order in which it asks.
+// client is a released client with its rows. The rows are in the order in which the
+// client uses the product.
 type client struct {
-	name string // the beginning of its name in clients.json
+	name string // prefix of the name in clients.json
 	rows []row
 }
 
 // row proves entries of clients.json.
 type row struct {
 	section string
-	// entries are the beginnings of the entries, as entryText shows them.
+	// entries are prefixes of the texts that entryText returns for the entries.
 	entries []string
 	run     func(s *session)
 }
@@ -61,17 +63,17 @@ func urls(run func(*session), entries ...string) row  { return row{urlSection, e
 func env(run func(*session), entries ...string) row   { return row{envSection, entries, run} }
 func notes(run func(*session), entries ...string) row { return row{noteSection, entries, run} }
 
-// outside marks entries that no server or command line can be asked about:
-// reason states why.
+// outside marks entries that no request and no command line can check. reason is
+// why.
 func outside(reason string) func(*session) {
 	return func(s *session) {
 		if reason == "" {
-			s.t.Error("a row outside of the product needs a reason")
+			s.t.Error("a row of outside needs a reason")
 		}
 	}
 }
 
-// provedBy marks entries that a test of another package proves, as
+// provedBy marks entries that tests of other packages prove. A test has the form
 // "internal/terraform.TestName".
 func provedBy(tests ...string) func(*session) {
 	return func(s *session) {
@@ -86,7 +88,7 @@ func provedBy(tests ...string) func(*session) {
 				found = found || strings.Contains(string(b), "func "+name+"(")
 			}
 			if !found {
-				s.t.Errorf("no test %s", test)
+				s.t.Errorf("test %s not found", test)
 			}
 		}
 	}
@@ -101,18 +103,18 @@ func all(checks ...func(*session)) func(*session) {
 	}
 }
 
-// contract is clients.json, as far as rows name it.
+// contract is the content of clients.json, as texts of its entries.
 type contract struct {
 	Clients []contractClient
 }
 
-// contractClient is the entries of a client, by section.
+// contractClient has the entries of a client, by section.
 type contractClient struct {
 	Name     string
 	Sections map[string][]string
 }
 
-// add adds a part of clients.json that belongs to no client.
+// add adds a part of clients.json that does not belong to a client.
 func (c *contract) add(section string, texts []string) {
 	c.Clients = append(c.Clients, contractClient{Name: section, Sections: map[string][]string{section: texts}})
 }
@@ -168,9 +170,10 @@ func readContract(t *testing.T) contract {
 	return c
 }
 
-// entryText returns what names an entry: the words of a command line, the
-// method, path and query of a request, the threshold and source of a gate, the
-// path of a file, download or WebSocket, or the text itself.
+// entryText returns the text that identifies an entry: the words of a command line,
+// the method, path and query of a request, the threshold and source of a gate, or
+// the path of a file, download or WebSocket. An entry that is a string is its own
+// text.
 func entryText(section string, entry any) string {
 	if text, ok := entry.(string); ok {
 		return text
@@ -196,8 +199,8 @@ func entryText(section string, entry any) string {
 	return text("rules")
 }
 
-// TestEveryEntryHasARow fails for an entry of clients.json without a row, with
-// two rows, and for a row without an entry.
+// TestEveryEntryHasARow checks that each entry of clients.json has exactly one row,
+// and that each row has entries.
 func TestEveryEntryHasARow(t *testing.T) {
 	rows := map[string]client{}
 	c := readContract(t)
@@ -210,7 +213,7 @@ func TestEveryEntryHasARow(t *testing.T) {
 			}
 		}
 		if found != 1 {
-			t.Errorf("%q begins the names of %d clients in clients.json", one.name, found)
+			t.Errorf("%q is a prefix of the names of %d clients in clients.json, want 1", one.name, found)
 		}
 	}
 	for _, known := range c.Clients {
@@ -230,7 +233,7 @@ func checkRows(t *testing.T, c client, sections map[string][]string) {
 		for _, prefix := range r.entries {
 			matches := beginningWith(prefix, sections[r.section])
 			if len(matches) != 1 {
-				t.Errorf("%s: the row %s %q begins %d entries: %q", c.name, r.section, prefix, len(matches), matches)
+				t.Errorf("%s: the row %s %q is a prefix of %d entries, want 1: %q", c.name, r.section, prefix, len(matches), matches)
 			}
 			for _, m := range matches {
 				covered[r.section+" "+m]++
@@ -240,13 +243,14 @@ func checkRows(t *testing.T, c client, sections map[string][]string) {
 	for section, entries := range sections {
 		for _, e := range entries {
 			if n := covered[section+" "+e]; n != 1 {
-				t.Errorf("%s: %d rows for %s %q", c.name, n, section, e)
+				t.Errorf("%s: %d rows for %s %q, want 1", c.name, n, section, e)
 			}
 		}
 	}
 }
 
-// beginningWith returns the names that begin with prefix, or only prefix if it is one of them.
+// beginningWith returns the names with a prefix. If prefix itself is a name, it
+// returns only prefix.
 func beginningWith(prefix string, names []string) (matches []string) {
 	for _, name := range names {
 		if name == prefix {

@@ -27,7 +27,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/agentv2"
 )
 
-// dial opens a WebSocket with the session's token.
+// dial opens a WebSocket with the token of the session.
 func (s *session) dial(path string) *websocket.Conn {
 	s.t.Helper()
 	ws, resp, err := websocket.Dial(s.t.Context(), s.w.url+path, &websocket.DialOptions{HTTPHeader: s.header()})
@@ -42,22 +42,22 @@ func (s *session) dial(path string) *websocket.Conn {
 	return ws
 }
 
-// read reads a text frame of JSON.
+// read reads a text frame and decodes its JSON.
 func (s *session) read(ws *websocket.Conn) (any, error) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), waitTimeout)
 	defer cancel()
 	kind, b, err := ws.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if kind != websocket.MessageText {
-		s.t.Errorf("a frame of kind %v", kind)
+		s.t.Errorf("the frame has the type %v, want text", kind)
 	}
 	return decode(s.t, b), nil
 }
 
-// frame reads the first frame of type data.
+// frame returns the first frame of type data, after it checks the fields.
 func (s *session) frame(path string, specs ...string) any {
 	s.t.Helper()
 	ws := s.dial(path)
@@ -73,10 +73,10 @@ func (s *session) frame(path string, specs ...string) any {
 	}
 }
 
-// event reads the first server-sent event of type data.
+// event reads the first server-sent event of type data and checks its fields.
 func (s *session) event(path string, specs ...string) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), waitTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.w.url+path, nil)
 	s.must(err)
@@ -104,11 +104,11 @@ func (s *session) event(path string, specs ...string) {
 func watchWorkspace(s *session) {
 	id := textAt(s.w.dev, "id")
 	v := s.frame("/api/v2/workspaces/"+id+"/watch-ws", workspaceFields("data.")...)
-	s.checkWords(at(v, "data"))
+	s.checkStatuses(at(v, "data"))
 	s.event("/api/v2/workspaces/"+id+"/watch", workspaceFields("")...)
 }
 
-// watchInbox watches in the form of the editor, then gets a notification.
+// watchInbox opens a WebSocket as the editor does, then receives a notification.
 func watchInbox(s *session) {
 	const outOf, custom = "f047f6a3-5713-40f7-85aa-0394cce9fa3a,a9d027b4-ac49-4fb1-9f6d-45af15f64e7a", "0c8e7116-4cd9-48ff-8000-4362d2a6c83a"
 	s.dial("/api/v2/notifications/inbox/watch?format=plaintext&templates=" + outOf + "&targets=" + textAt(s.w.dev, "id"))
@@ -117,7 +117,7 @@ func watchInbox(s *session) {
 	v, err := s.read(ws)
 	s.must(err)
 	if title, content := textAt(v, "notification.title"), textAt(v, "notification.content"); title != "Tests of "+s.name || content != "All **passed**." {
-		s.t.Errorf("the notification says %q: %q", title, content)
+		s.t.Errorf("the notification has title %q and content %q", title, content)
 	}
 }
 
@@ -139,8 +139,8 @@ func followBuildLogs(s *session) {
 	s.follow("/api/v2/workspacebuilds/" + id + "/logs")
 }
 
-// follow reads the log of a job that has ended: an object for each frame, then
-// a normal end. A bare follow counts as follow=true, and after leaves out lines.
+// follow reads the log of a job that has ended: one object per frame, then a normal
+// closure. follow without a value means true. after skips lines.
 func (s *session) follow(path string) {
 	s.t.Helper()
 	count := func(query string) (ids []float64) {
@@ -173,13 +173,13 @@ func followAgentLogs(s *session) {
 	}
 }
 
-// refusedHandshakes: what stops a client for good is an answer with a status,
-// and no subprotocol is asked for.
+// refusedHandshakes checks that a failed handshake gets an HTTP status, which stops
+// the client for good. It also checks that no subprotocol is required.
 func refusedHandshakes(s *session) {
 	upgrade := []string{"Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="}
 	s.get("/api/v2/workspaces/"+someID+"/watch-ws", upgrade...).refused(404)
 	s.get("/api/v2/workspaces/"+textAt(s.w.dev, "id")+"/watch-ws", append(upgrade, "Coder-Session-Token", "")...).refused(401)
-	// The token may be in the cookie and in the query.
+	// The token can be in a cookie or in the query.
 	for _, with := range []struct {
 		query  string
 		header http.Header
@@ -199,7 +199,7 @@ func refusedHandshakes(s *session) {
 	}
 }
 
-// sendsLogs is the agent RPC of programs beside the agent.
+// sendsLogs sends a log line over the agent RPC, as programs next to the agent do.
 func sendsLogs(query string) func(*session) {
 	return func(s *session) {
 		ws := s.agentSession().dial("/api/v2/workspaceagents/me/rpc?" + query)
@@ -218,46 +218,46 @@ func sendsLogs(query string) func(*session) {
 		if err != nil || out.LogLimitExceeded {
 			s.t.Fatal(out, err)
 		}
-		s.logHas(line)
+		s.waitForLogLine(line)
 		s.get("/api/v2/workspaceagents/" + s.w.agent).want(200).fields("status =connected")
 		s.agentSession().get("/api/v2/workspaceagents/me/rpc?version=2.9").refused(400, "version")
 	}
 }
 
-// logHas waits until the agent's log has a line.
-func (s *session) logHas(line string) {
+// waitForLogLine waits until the agent's log has a line.
+func (s *session) waitForLogLine(line string) {
 	s.t.Helper()
 	s.eventually("/api/v2/workspaceagents/"+s.w.agent+"/logs", func(v any) bool { return strings.Contains(wholeJSON(v), line) })
 }
 
-// wholeJSON returns a value as JSON, with no character escaped for HTML.
+// wholeJSON returns a value as JSON without HTML escaping.
 func wholeJSON(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // it came from JSON
+	_ = e.Encode(v) // a decoded value always encodes
 	return b.String()
 }
 
-// patchesLogs is the log by plain HTTP, with a source that nobody registered.
+// patchesLogs sends a log line over HTTP with an unregistered log source.
 func patchesLogs(s *session) {
 	line := "patched by " + s.name
 	s.agentSession().send("PATCH", "/api/v2/workspaceagents/me/logs", map[string]any{
 		"log_source_id": "3b579bf4-1ed8-4b99-87a8-e9a1e3410410",
 		"logs":          []map[string]any{{"created_at": "2026-01-02T03:04:05Z", "output": line, "level": "info"}},
 	}).want(200)
-	s.logHas(line)
+	s.waitForLogLine(line)
 }
 
-// downloads checks the program for this machine: its checksum is its ETag
-// whatever the encoding, and it reports the server's version.
+// downloads checks the program for this machine. The ETag is the checksum of the
+// program for every encoding. The program reports the version of the server.
 func downloads(s *session) {
 	path := "/bin/coder-" + runtime.GOOS + "-" + runtime.GOARCH
 	plain := s.get(path, "Coder-Session-Token", "", "Accept-Encoding", "identity").want(200)
 	sum := sha1.Sum(plain.body) //nolint:gosec // the clients' checksum
 	tag := `"` + hex.EncodeToString(sum[:]) + `"`
 	if got := plain.header.Get("ETag"); got != tag {
-		s.t.Errorf("ETag %s, the file's is %s", got, tag)
+		s.t.Errorf("ETag is %s, want %s", got, tag)
 	}
 	for name, want := range map[string]string{"Content-Type": "application/octet-stream", "X-Original-Content-Length": strconv.Itoa(len(plain.body))} {
 		if got := plain.header.Get(name); got != want {
@@ -282,7 +282,7 @@ func downloads(s *session) {
 	}
 }
 
-// noSignature: nothing is signed, which is a clear 404.
+// noSignature checks that signatures get 404, because no program is signed.
 func noSignature(s *session) {
 	a := s.get("/bin/coder-linux-amd64.asc", "Coder-Session-Token", "").want(404)
 	if strings.Contains(a.header.Get("Content-Type"), "html") {
@@ -290,8 +290,8 @@ func noSignature(s *session) {
 	}
 }
 
-// platforms: a platform that this server has is served; another is a 404 that
-// says how to add it.
+// platforms checks that the server serves the programs of platforms that it has. For
+// other platforms, it returns 404 with instructions to add them.
 func platforms(names ...string) func(*session) {
 	return func(s *session) {
 		for _, name := range names {
@@ -308,7 +308,7 @@ func platforms(names ...string) func(*session) {
 	}
 }
 
-// headers is a server that keeps the headers of its last request.
+// headers stores the headers of the last request to a server.
 type headers struct {
 	url string
 	mu  sync.Mutex
@@ -330,7 +330,7 @@ func headerServer(s *session) *headers {
 	return h
 }
 
-// last returns the headers of the last request and forgets them.
+// last returns the headers of the last request and clears them.
 func (h *headers) last() http.Header {
 	h.mu.Lock()
 	defer h.mu.Unlock()

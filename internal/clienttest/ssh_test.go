@@ -14,8 +14,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// openSSH returns OpenSSH with the options of the editors, over a command line
-// of ours as ProxyCommand.
+// openSSH returns an ssh command with the options of the editors. proxy is the
+// command line of the ProxyCommand.
 func (s *session) openSSH(host, sessionType string, proxy []string, command ...string) *exec.Cmd {
 	words := []string{"'" + s.w.bin + "'"}
 	for _, word := range proxy {
@@ -36,7 +36,7 @@ func (s *session) openSSH(host, sessionType string, proxy []string, command ...s
 	return cmd
 }
 
-// overSSH runs a command in the workspace by openSSH.
+// overSSH runs a command in the workspace with openSSH and returns its output.
 func (s *session) overSSH(host, sessionType string, proxy []string, command ...string) string {
 	s.t.Helper()
 	cmd := s.openSSH(host, sessionType, proxy, command...)
@@ -48,8 +48,8 @@ func (s *session) overSSH(host, sessionType string, proxy []string, command ...s
 	return out.String()
 }
 
-// proxied checks a ProxyCommand: a command runs over it, and another one that
-// fails returns its exit status.
+// proxied checks a ProxyCommand. A command runs over it, and a failing command
+// returns its exit status.
 func (s *session) proxied(host, sessionType string, proxy ...string) {
 	s.t.Helper()
 	if out := s.overSSH(host, sessionType, proxy, "echo", "over-$((1+1))"); out != "over-2\n" {
@@ -57,22 +57,22 @@ func (s *session) proxied(host, sessionType string, proxy ...string) {
 	}
 }
 
-// background is a command that goes on while a row looks at it.
+// background is a command that runs in the background.
 type background struct {
 	cmd    *exec.Cmd
 	s      *session
 	output *os.File // its stdout and stderr
 }
 
-// begin starts the command line in the background.
-func (s *session) begin(args ...string) *background {
+// startCoder starts the CLI in the background.
+func (s *session) startCoder(args ...string) *background {
 	s.t.Helper()
 	cmd := exec.Command(s.w.bin, args...)
 	cmd.Env, cmd.Dir = s.environ(), s.dir
-	return s.beginCommand(cmd)
+	return s.startCommand(cmd)
 }
 
-func (s *session) beginCommand(cmd *exec.Cmd) *background {
+func (s *session) startCommand(cmd *exec.Cmd) *background {
 	s.t.Helper()
 	f, err := os.CreateTemp(s.dir, "output")
 	s.must(err)
@@ -81,7 +81,7 @@ func (s *session) beginCommand(cmd *exec.Cmd) *background {
 	b := &background{cmd: cmd, s: s, output: f}
 	s.t.Cleanup(func() {
 		if cmd.ProcessState == nil {
-			_ = cmd.Process.Kill() // it may have ended
+			_ = cmd.Process.Kill() // fails if the command has exited
 			_ = cmd.Wait()
 		}
 		f.Close()
@@ -89,36 +89,38 @@ func (s *session) beginCommand(cmd *exec.Cmd) *background {
 	return b
 }
 
-// text returns what it has written.
-func (b *background) text() string {
+// readOutput returns the output so far.
+func (b *background) readOutput() string {
 	b.s.t.Helper()
 	out, err := os.ReadFile(b.output.Name())
 	b.s.must(err)
 	return string(out)
 }
 
-// until waits until its output matches.
-func (b *background) until(pattern string) string {
+// waitForOutput waits until the output matches a regular expression, and returns
+// the output.
+func (b *background) waitForOutput(pattern string) string {
 	b.s.t.Helper()
 	re := regexp.MustCompile(pattern)
-	b.s.wait(func() bool { return re.MatchString(b.text()) }, func() string { return pattern + " in " + b.text() })
-	return b.text()
+	b.s.waitUntil(func() bool { return re.MatchString(b.readOutput()) }, func() string { return pattern + " in " + b.readOutput() })
+	return b.readOutput()
 }
 
-// interrupt sends SIGINT and waits for the end.
+// interrupt sends SIGINT and waits until the command has exited.
 func (b *background) interrupt() {
 	b.s.t.Helper()
 	b.s.must(b.cmd.Process.Signal(syscall.SIGINT))
-	_ = b.cmd.Wait() // interrupted programs may report it
+	_ = b.cmd.Wait() // an interrupted program may return an error
 }
 
-// wait waits until a condition holds; a failure shows state.
-func (s *session) wait(done func() bool, state func() string) {
+// waitUntil waits until done returns true. The failure message shows state.
+func (s *session) waitUntil(done func() bool, state func() string) {
 	s.t.Helper()
-	testwait.Until(s.t, "the condition holds", done, testwait.Within(patience), testwait.Showing(state))
+	testwait.Until(s.t, "the condition holds", done, testwait.Within(waitTimeout), testwait.Showing(state))
 }
 
-// networkInfo checks the file that editors read while a session lasts.
+// networkInfo checks the network information file, which editors read during a
+// session.
 func networkInfo(sessionType string, proxy func(s *session, dir string) (host string, args []string)) func(*session) {
 	return func(s *session) {
 		dir := s.t.TempDir()
@@ -126,29 +128,29 @@ func networkInfo(sessionType string, proxy func(s *session, dir string) (host st
 		cmd := s.openSSH(host, sessionType, args, "cat")
 		stdin, err := cmd.StdinPipe()
 		s.must(err)
-		b := s.beginCommand(cmd)
+		b := s.startCommand(cmd)
 		path := filepath.Join(dir, strconv.Itoa(cmd.Process.Pid)+".json")
 		var v any
-		s.wait(func() bool {
+		s.waitUntil(func() bool {
 			raw, err := os.ReadFile(path)
 			return err == nil && json.Unmarshal(raw, &v) == nil
-		}, func() string { return path + ": " + b.text() })
+		}, func() string { return path + ": " + b.readOutput() })
 		checkFields(s.t, v, "p2p boolean", "latency number", "preferred_derp string", "derp_latency numbers", "upload_bytes_sec integer",
 			"download_bytes_sec integer", "using_coder_connect boolean")
 		if at(v, "p2p") == false {
 			if latencies, _ := at(v, "derp_latency").(map[string]any); latencies[textAt(v, "preferred_derp")] == nil {
-				s.t.Errorf("no latency of the preferred relay: %s", show(v))
+				s.t.Errorf("no latency of the preferred relay: %s", shortJSON(v))
 			}
 		}
 		s.must(stdin.Close())
 		if err := cmd.Wait(); err != nil {
-			s.t.Errorf("%v: %s", err, b.text())
+			s.t.Errorf("%v: %s", err, b.readOutput())
 		}
 	}
 }
 
-// logged checks the file that ssh writes with --log-dir and -v.
-func logged(s *session, dir string) {
+// checkLogFile checks the file that coder ssh writes with --log-dir and -v.
+func checkLogFile(s *session, dir string) {
 	s.t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "coder-ssh-*-*.log"))
 	s.must(err)
@@ -158,8 +160,8 @@ func logged(s *session, dir string) {
 	}
 }
 
-// usedAs waits until the connection log has a session of a type.
-func (s *session) usedAs(sessionType string) {
+// waitForSessionType waits until the connection log has a session of a type.
+func (s *session) waitForSessionType(sessionType string) {
 	s.t.Helper()
 	s.eventually("/api/v2/connectionlog"+query("type:"+sessionType)+"&limit=10", func(v any) bool {
 		logs, _ := at(v, "connection_logs").([]any)
@@ -167,13 +169,13 @@ func (s *session) usedAs(sessionType string) {
 	})
 }
 
-// echoes checks that a listener in the workspace is reached at an address.
-func (s *session) echoes(address string) {
+// waitReachable waits until a listener in the workspace is reachable at an address.
+func (s *session) waitReachable(address string) {
 	s.t.Helper()
-	s.wait(func() bool {
+	s.waitUntil(func() bool {
 		r := s.exec("", "curl", "-sS", "--max-time", "5", "http://"+address+"/healthz")
 		return r.code == 0
-	}, func() string { return "nothing answers at " + address })
+	}, func() string { return "no response from " + address })
 }
 
 // inWorkspace runs a shell command in the workspace.

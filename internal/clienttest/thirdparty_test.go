@@ -25,8 +25,8 @@ func observability() client {
 	}}
 }
 
-// queried are the metrics of public dashboards, with labels, that a server has
-// as soon as it was used. Those of agents and prebuilds come by the minute.
+// queried are the metrics of public dashboards, with labels, that a server exports
+// after its first use. It updates those of agents and prebuilds every minute.
 var queried = []struct{ name, labels string }{
 	{"coderd_workspace_builds_total", "status workspace_name workspace_owner template_name template_version workspace_transition"},
 	{"coderd_workspace_latest_build_status", "status template_name template_version workspace_owner workspace_transition"},
@@ -38,18 +38,18 @@ var queried = []struct{ name, labels string }{
 	{"coder_pubsub_send_latency_seconds", ""}, {"coder_pubsub_receive_latency_seconds", ""}, {"coder_pubsub_latency_measure_errs_total", ""},
 }
 
-// queriedMetrics waits until each has a sample with its labels: the server
-// counts some of them at intervals.
+// queriedMetrics waits until each metric has a sample with its labels. The server
+// updates some metrics at intervals.
 func queriedMetrics(s *session) {
 	missing := []string{}
-	s.wait(func() bool {
+	s.waitUntil(func() bool {
 		text := string(s.get(s.w.metrics+"/metrics", "Coder-Session-Token", "").want(200).body)
 		missing = metricsWithout(text)
 		return len(missing) == 0
 	}, func() string { return strings.Join(missing, ", ") })
 }
 
-// metricsWithout returns the queried metrics that a text has no sample of.
+// metricsWithout returns the queried metrics without a sample in text.
 func metricsWithout(text string) (missing []string) {
 	for _, q := range queried {
 		if !slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool {
@@ -70,7 +70,7 @@ func metricsWithout(text string) (missing []string) {
 	return missing
 }
 
-// humanLog: the server's log has a line for each thing, in plain text.
+// humanLog checks that the server log has one plain text line per event.
 func humanLog(s *session) {
 	b, err := os.ReadFile(filepath.Join(s.w.dir, "server.log"))
 	s.must(err)
@@ -100,14 +100,14 @@ func thirdParty() client {
 		}),
 		cli("config-ssh", configSSH), cli("users show me", func(s *session) {
 			if v := s.json("users", "show", "me", "-o", "json"); textAt(v, "0.username") != owner && textAt(v, "username") != owner {
-				s.t.Errorf("%s", show(v))
+				s.t.Errorf("%s", shortJSON(v))
 			}
 		}),
 		cli("users list", func(s *session) {
 			checkFields(s.t, s.json("users", "list", "-o", "json"), "some", "[].id uuid", "[].username text")
 		}),
 		cli("start|stop|restart|delete", func(s *session) {
-			name := s.plain(false)
+			name := s.createPlain(false)
 			for _, step := range []struct{ command, status string }{{"stop", "stopped"}, {"start", "running"}, {"restart", "running"}} {
 				s.ok(step.command, name, "--yes")
 				checkFields(s.t, s.latestBuild(name), "status ="+step.status)
@@ -116,45 +116,45 @@ func thirdParty() client {
 		cli("update", func(s *session) {
 			path := filepath.Join(s.t.TempDir(), "parameters.yaml")
 			s.must(os.WriteFile(path, []byte("size: \"2\"\n"), 0o600))
-			s.ok("update", s.plain(false), "--rich-parameter-file", path)
+			s.ok("update", s.createPlain(false), "--rich-parameter-file", path)
 		}),
 		cli("port-forward", func(s *session) {
 			local, remote := testport.FreeAddress(s.t), strings.TrimPrefix(s.w.url, "http://")
 			_, localPort, _ := strings.Cut(local, ":")
 			_, remotePort, _ := strings.Cut(remote, ":")
-			b := s.begin("port-forward", "dev", "--tcp="+localPort+":"+remotePort)
-			s.echoes("127.0.0.1:" + localPort)
+			b := s.startCoder("port-forward", "dev", "--tcp="+localPort+":"+remotePort)
+			s.waitReachable("127.0.0.1:" + localPort)
 			b.interrupt()
 		}),
 		cli("logs", func(s *session) {
-			b := s.begin("logs", "dev", "--follow")
-			b.until("lives in")
+			b := s.startCoder("logs", "dev", "--follow")
+			b.waitForOutput("lives in")
 			b.interrupt()
 		}),
 		cli("open vscode", openVSCode), cli("sharing share", func(s *session) {
 			user := s.member()
 			s.memo["user"] = user.name
-			s.ok("sharing", "share", s.plain(false), "--user", user.name+":use")
+			s.ok("sharing", "share", s.createPlain(false), "--user", user.name+":use")
 			user.get("/api/v2/workspaces" + query("shared:true owner:!me")).want(200).fields("count =1")
 		}),
 		cli("sharing status", func(s *session) {
-			if out := s.ok("sharing", "status", s.plain(false)); !strings.Contains(out, s.memo["user"]) {
+			if out := s.ok("sharing", "status", s.createPlain(false)); !strings.Contains(out, s.memo["user"]) {
 				s.t.Errorf("%s", out)
 			}
 		}),
 		cli("sharing remove", func(s *session) {
-			s.ok("sharing", "remove", s.plain(false), "--user", s.memo["user"])
-			if out := s.ok("sharing", "status", s.plain(false)); strings.Contains(out, s.memo["user"]) {
+			s.ok("sharing", "remove", s.createPlain(false), "--user", s.memo["user"])
+			if out := s.ok("sharing", "status", s.createPlain(false)); strings.Contains(out, s.memo["user"]) {
 				s.t.Errorf("%s", out)
 			}
 		}),
 		cli("task create", taskCommandsAbsent), cli("task list|status", taskCommandsAbsent),
 		cli("login --url=<u>", loginNewToken), cli("login --use-token-as-session", func(s *session) {
 			out, token := s.signedOut(), s.newToken("stdin")
-			if r := out.feed(token+"\n", "login", "--use-token-as-session", s.w.url); r.code != 0 {
+			if r := out.coderWithStdin(token+"\n", "login", "--use-token-as-session", s.w.url); r.code != 0 {
 				s.t.Fatalf("%+v", r)
 			}
-			holds(s, filepath.Join(out.config(), "session"), token)
+			fileContains(s, filepath.Join(out.config(), "session"), token)
 		}),
 		cli("login --first-user-email", func(s *session) {
 			if s.w.firstLogin.code != 0 {
@@ -171,7 +171,7 @@ func thirdParty() client {
 		errors_(stageHeadings, "build output lines"), errors_(notLoggedIn, "not logged in"),
 		env(tokenFromEnvironment, "CODER_URL", "CODER_SESSION_TOKEN"), env(configDir, "CODER_CONFIG_DIR"),
 		env(func(s *session) {
-			// The user exists, so that the same login by environment fails for that reason.
+			// The same login from environment variables fails, because the user exists.
 			out := s.signedOut().env("CODER_FIRST_USER_EMAIL=x@example.com", "CODER_FIRST_USER_USERNAME=x", "CODER_FIRST_USER_FULL_NAME=X", "CODER_FIRST_USER_PASSWORD="+ownerPassword, "CODER_FIRST_USER_TRIAL=false")
 			if r := out.coder("login", s.w.url); r.code == 0 || strings.Contains(r.errs, "unknown") {
 				s.t.Errorf("%+v", r)
@@ -206,7 +206,7 @@ func configSSH(s *session) {
 	path := filepath.Join(out.dir, ".ssh", "config")
 	out.ok(append(args, "--dry-run")...)
 	if _, err := os.Stat(path); err == nil {
-		s.t.Error("a dry run writes")
+		s.t.Error("a dry run wrote the file")
 	}
 	if r := out.coder(args...); r.code != 0 || !strings.Contains(r.out+r.errs, "Updated") {
 		s.t.Errorf("%+v", r)
@@ -221,7 +221,7 @@ func configSSH(s *session) {
 	}
 }
 
-// installs runs the script that this server offers into a directory of its own.
+// installs runs the installation script of the server with a new directory.
 func installs(s *session) {
 	a := s.get("/install.sh", "Coder-Session-Token", "").want(http.StatusOK)
 	if !strings.HasPrefix(string(a.body), "#!/bin/sh") && !strings.HasPrefix(string(a.body), "#!/usr/bin/env") {
@@ -233,6 +233,6 @@ func installs(s *session) {
 	}
 	r := s.exec("", filepath.Join(prefix, "bin", "coder"), "version", "--output", "json")
 	if v := textAt(decode(s.t, []byte(r.out)), "version"); v != s.serverVersion() {
-		s.t.Errorf("it installed %q", v)
+		s.t.Errorf("the installed program has the version %q", v)
 	}
 }

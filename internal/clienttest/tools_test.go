@@ -13,7 +13,7 @@ func setupAction() client {
 	}}
 }
 
-// versionText is what packagers and old editors read.
+// versionText checks the version output that packagers and old editors parse.
 func versionText(s *session) {
 	out := s.ok("version")
 	if words := strings.Fields(out); len(words) < 2 || words[0] != "Coder" || words[1] != s.serverVersion() {
@@ -35,7 +35,7 @@ func loginNewToken(s *session) {
 	}
 }
 
-// byGitHub finds users by the number that GitHub knows them by.
+// byGitHub searches users by their GitHub user ID.
 func byGitHub(s *session) {
 	s.get("/api/v2/users"+query("github_com_user_id:583231")).want(200).fields("users array", "count =0")
 	s.get("/api/v2/users"+query("nonsense:1")).refused(400, "not a valid query param")
@@ -110,7 +110,7 @@ func ciScripts() client {
 		cli("tokens create", func(s *session) {
 			out := s.ok("tokens", "create", "--user", s.name+"-none", "--name", s.name, "--lifetime", "8760h", "--scope", "workspace:read", "--scope", "template:read")
 			if token := strings.TrimSpace(out); len(strings.Fields(token)) != 1 {
-				s.t.Errorf("the output is no token alone: %d bytes", len(out))
+				s.t.Errorf("the output is not only a token: %d bytes", len(out))
 			}
 		}),
 		cli("tokens rm", func(s *session) {
@@ -167,7 +167,7 @@ func mux() client {
 			b := s.latestBuild(s.name)
 			v := s.get("/api/v2/workspacebuilds/" + textAt(b, "id") + "/parameters").want(200).json()
 			if !strings.Contains(wholeJSON(v), `"value":"4"`) {
-				s.t.Errorf("the preset has no effect: %s", show(v))
+				s.t.Errorf("the preset has no effect: %s", shortJSON(v))
 			}
 		}),
 		cli("stop", func(s *session) {
@@ -185,7 +185,7 @@ func mux() client {
 		cli("ssh <name> --wait=yes", exitStatus("--wait=yes")),
 		cli("tokens create", func(s *session) {
 			if out := s.ok("tokens", "create", "--lifetime", "5m", "--name", s.name); len(strings.Fields(out)) != 1 {
-				s.t.Errorf("the output is no token alone: %d bytes", len(out))
+				s.t.Errorf("the output is not only a token: %d bytes", len(out))
 			}
 		}),
 		cli("tokens delete", func(s *session) { s.ok("tokens", "delete", s.name) }),
@@ -199,7 +199,7 @@ func mux() client {
 	}}
 }
 
-// notLoggedIn: clients recognize a missing login by words on stderr.
+// notLoggedIn checks the words on stderr by which clients recognize a missing login.
 func notLoggedIn(s *session) {
 	for _, args := range [][]string{{"whoami", "--output=json"}, {"list"}, {"netcheck"}} {
 		r := s.signedOut().coder(args...)
@@ -213,7 +213,7 @@ func notLoggedIn(s *session) {
 	}
 }
 
-// exitStatus: ssh ends with the exit status of its command.
+// exitStatus checks that coder ssh returns the exit status of its command.
 func exitStatus(wait ...string) func(*session) {
 	return func(s *session) {
 		for _, w := range wait {
@@ -231,18 +231,18 @@ func gerrit() client {
 		rest("POST /api/v2/users/{user}/workspaces", createWorkspace("/api/v2/users/USER/workspaces")),
 		rest("POST /api/v2/organizations/{org}/members", createWorkspace("/api/v2/organizations/ORG/members/USER/workspaces")),
 		rest("PUT /api/v2/workspaces/{id}/dormant", func(s *session) {
-			id := s.plainID()
+			id := s.createPlainID()
 			s.send("PUT", "/api/v2/workspaces/"+id+"/dormant", map[string]any{"dormant": true}).want(200).fields("dormant_at time")
 			s.send("PUT", "/api/v2/workspaces/"+id+"/dormant", map[string]any{"dormant": false}).want(200).fields("dormant_at null")
 		}),
 		rest("PUT /api/v2/workspaces/{id}/ttl", func(s *session) {
-			if a := s.send("PUT", "/api/v2/workspaces/"+s.plainID()+"/ttl", map[string]any{"ttl_ms": 7200000}); a.status != 200 {
+			if a := s.send("PUT", "/api/v2/workspaces/"+s.createPlainID()+"/ttl", map[string]any{"ttl_ms": 7200000}); a.status != 200 {
 				a.want(204)
 			}
 		}),
 		notes(func(s *session) {
-			// A page of another origin: the preflight is answered, with an allowance
-			// only where one is configured.
+			// The server responds to the preflight of another origin. It allows the
+			// origin only if it is configured.
 			a := s.send("OPTIONS", "/api/v2/workspaces", nil, "Coder-Session-Token", "", "Origin", "https://gerrit.example.com", "Access-Control-Request-Method", "GET",
 				"Access-Control-Request-Headers", "coder-session-token")
 			if a.status/100 != 2 || a.header.Get("Access-Control-Allow-Origin") != "" {
@@ -253,7 +253,8 @@ func gerrit() client {
 	}}
 }
 
-// connectionInfo is what Desktop programs and the SDK ask before they connect.
+// connectionInfo checks the requests of Desktop programs and the SDK before they
+// connect.
 func connectionInfo(s *session) {
 	s.get("/api/v2/workspaceagents/connection").want(200).fields("hostname_suffix string", "disable_direct_connections boolean", "derp_force_websockets boolean", "derp_map object|null")
 }

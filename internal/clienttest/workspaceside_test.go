@@ -20,7 +20,7 @@ func registry() client {
 		cli("exp sync want", func(s *session) { s.sync("want", s.name+"-b", s.name+"-a") }),
 		cli("exp sync start", func(s *session) {
 			if r := s.inWorkspace(s.w.bin + " exp sync start --timeout 1ms " + s.name + "-b"); r.code == 0 {
-				s.t.Error("a unit starts before what it wants")
+				s.t.Error("a unit started before its dependency")
 			}
 			s.sync("start", "--timeout", "30m", s.name+"-a")
 		}),
@@ -28,7 +28,7 @@ func registry() client {
 			s.sync("complete", s.name+"-a")
 			s.sync("start", s.name+"-b")
 			if r := s.inWorkspace(s.w.bin + " exp sync want " + s.name + "-c " + s.name + "-d && " + s.w.bin + " exp sync want " + s.name + "-d " + s.name + "-c"); r.code == 0 {
-				s.t.Error("a circle is taken")
+				s.t.Error("a cyclic dependency was accepted")
 			}
 		}),
 		cli("external-auth access-token", accessToken), cli("exp mcp server", mcpCommand), cli("exp mcp configure", mcpConfigured),
@@ -83,8 +83,8 @@ func registry() client {
 	}}
 }
 
-// sync runs a command of exp sync in the workspace, without any variable of
-// the template's.
+// sync runs a command of exp sync in the workspace, without environment variables of
+// the template.
 func (s *session) sync(args ...string) {
 	s.t.Helper()
 	if r := s.inWorkspace(s.w.bin + " exp sync " + strings.Join(args, " ")); r.code != 0 {
@@ -92,7 +92,7 @@ func (s *session) sync(args ...string) {
 	}
 }
 
-// oneLine runs command lines that print one line of text.
+// oneLine checks that command lines print one line of text.
 func oneLine(lines ...string) func(*session) {
 	return func(s *session) {
 		for _, line := range lines {
@@ -118,7 +118,7 @@ func dotfiles(s *session) {
 	}
 }
 
-// agentKey reads the key of git with the agent's token.
+// agentKey reads the Git SSH key with the token of the agent.
 func agentKey(paths ...string) func(*session) {
 	return func(s *session) {
 		for _, path := range paths {
@@ -134,7 +134,7 @@ func appStatus(s *session) {
 	s.agentSession().send("PATCH", "/api/v2/workspaceagents/me/app-status", map[string]any{"app_slug": "missing", "state": "working", "message": "x"}).refused(400)
 }
 
-// workspaceEnv checks variables of scripts.
+// workspaceEnv checks environment variables of scripts.
 func workspaceEnv(names ...string) func(*session) {
 	return func(s *session) {
 		for _, name := range names {
@@ -148,8 +148,8 @@ func workspaceEnv(names ...string) func(*session) {
 	}
 }
 
-// initScript: the script is one string for a POSIX shell that holds the URL
-// with a slash at its end.
+// initScript checks that the init script is a string for a POSIX shell, and that it
+// contains the URL with a trailing slash.
 func initScript(s *session) {
 	path := filepath.Join(s.w.facts["HOME"], "init.sh")
 	b, err := os.ReadFile(path)
@@ -162,9 +162,9 @@ func initScript(s *session) {
 	}
 }
 
-// terraformFacts are the attributes that templates read.
+// terraformFacts checks the attributes that templates read.
 func terraformFacts(s *session) {
-	holds(s, filepath.Join(s.w.facts["HOME"], "facts"), strings.Join([]string{s.w.url, "1", "start", "dev", ownerEmail}, " "))
+	fileContains(s, filepath.Join(s.w.facts["HOME"], "facts"), strings.Join([]string{s.w.url, "1", "start", "dev", ownerEmail}, " "))
 }
 
 func envbuilder() client {
@@ -209,7 +209,7 @@ func boundary() client {
 		env(outside("read by the firewall itself"), "BOUNDARY_", "PROXY_PORT", "DISABLE_AUDIT_LOGS"),
 		env(func(s *session) {
 			if p := s.w.facts["CODER_AGENT_BOUNDARY_LOG_PROXY_SOCKET_PATH"]; p != "" {
-				s.t.Errorf("a socket is promised at %s", p)
+				s.t.Errorf("the environment has a socket path %s", p)
 			}
 		}, "CODER_AGENT_BOUNDARY_LOG_PROXY_SOCKET_PATH"),
 		env(workspaceEnv("CODER_AGENT_URL"), "CODER_AGENT_URL"),
@@ -231,8 +231,8 @@ func codeServer() client {
 	}}
 }
 
-// providerConstraints: templates that ask for an old version of the provider
-// or a new one import.
+// providerConstraints checks that templates import if they require an old or a new
+// version of the provider.
 func providerConstraints(s *session) {
 	text, err := os.ReadFile(filepath.Join(plainTemplate(s), "main.tf"))
 	s.must(err)
@@ -244,8 +244,8 @@ func providerConstraints(s *session) {
 	}
 }
 
-// logsDuringBuild: the build of this template sends a log line with its agent's
-// token, and fails if the server refuses it.
+// logsDuringBuild builds a template that sends a log line with the token of its
+// agent during the build. The build fails if the server rejects the line.
 func logsDuringBuild(s *session) {
 	s.ok("templates", "push", s.name, "--directory", filepath.Join(s.w.source, "testdata", "early"), "--yes")
 	s.ok("create", s.name, "--template", s.name, "--yes", "--use-parameter-defaults")

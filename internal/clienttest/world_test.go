@@ -29,8 +29,8 @@ const (
 	ownerPassword = "SomeLongPassw0rd!"
 )
 
-// binary is the program that make build stamps: the one that CODER_E2E_BINARY
-// names, or one that is built here in the same way.
+// binary returns the path of the program under test: CODER_E2E_BINARY, or a program
+// that binary builds with the flags of make build.
 var binary = sync.OnceValues(func() (string, error) {
 	if b := os.Getenv("CODER_E2E_BINARY"); b != "" {
 		return filepath.Abs(b)
@@ -47,22 +47,22 @@ var binary = sync.OnceValues(func() (string, error) {
 	return out, nil
 })
 
-// world is one server with a first user, two templates and a workspace "dev"
-// whose agent is connected.
+// world is a server with a first user, two templates and a workspace "dev" whose
+// agent is connected.
 type world struct {
 	bin, dir     string
 	source       string // directory of this package
 	url, metrics string
 	token        string
-	firstLogin   result // of the command line that creates the first user
+	firstLogin   result // result of the command that creates the first user
 	server       *exec.Cmd
 	ended        chan struct{} // closed when the server has ended
 
-	user, organization string            // ids
+	user, organization string            // IDs
 	templates          map[string]any    // by name
 	dev                any               // the workspace
-	agent              string            // its agent's id
-	agentToken         string            // as its scripts see it
+	agent              string            // ID of its agent
+	agentToken         string            // token of the agent, from a script
 	facts              map[string]string // files of the workspace by name
 }
 
@@ -72,7 +72,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Paths of sockets are short, and the name of the test is not.
+	// Paths of sockets must be short, so do not use t.TempDir.
 	dir, err := os.MkdirTemp("", "clients")
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func (w *world) start(t *testing.T) {
 	}
 	go func() {
 		defer close(w.ended)
-		_ = w.server.Wait() // however it ends
+		_ = w.server.Wait() // any exit status
 	}()
 	for deadline := time.Now().Add(time.Minute); ; {
 		resp, err := http.Get(w.url + "/healthz")
@@ -187,8 +187,8 @@ func (w *world) start(t *testing.T) {
 	}
 }
 
-// stop deletes the workspace, whose agent is a process here, and stops the
-// server, which must end at SIGTERM.
+// stop deletes the workspace, whose agent is a process on this machine, and stops
+// the server. The server must exit on SIGTERM.
 func (w *world) stop(t *testing.T) {
 	if w.server == nil || w.server.Process == nil {
 		return
@@ -201,37 +201,36 @@ func (w *world) stop(t *testing.T) {
 	}
 	if t.Failed() {
 		b, _ := os.ReadFile(filepath.Join(w.dir, "server.log"))
-		t.Logf("the server wrote, at last:\n%s", b[max(0, len(b)-4000):])
+		t.Logf("end of the server log:\n%s", b[max(0, len(b)-4000):])
 	}
-	_ = w.server.Process.Signal(syscall.SIGTERM) // it may have ended
+	_ = w.server.Process.Signal(syscall.SIGTERM) // fails if the server has exited
 	select {
 	case <-w.ended:
 	case <-time.After(testwait.Limit):
-		_ = syscall.Kill(-w.server.Process.Pid, syscall.SIGKILL) // its group
-		t.Error("the server does not end at SIGTERM")
+		_ = syscall.Kill(-w.server.Process.Pid, syscall.SIGKILL) // the process group
+		t.Error("the server did not exit on SIGTERM")
 	}
 }
 
-// baseEnv is the environment of every process: nothing of the one that runs
-// the tests but where programs are.
+// baseEnv returns the base environment of every process. It inherits only PATH and
+// the temporary directory from the test process.
 func baseEnv(home string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TZ=UTC", "SHELL=/bin/bash", "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8"}
 }
 
-// session is one row's view of the world: the command line with a
-// configuration directory of the client's own, and HTTP with a token.
+// session lets a row use the world: the CLI with a configuration directory of the
+// client, and HTTP with a token.
 type session struct {
 	t     *testing.T
 	w     *world
-	name  string // of the client, usable as a name in the product
-	dir   string // HOME, with config in it
+	name  string // name of the client, valid as a name in the product
+	dir   string // HOME, with the configuration directory in it
 	token string
-	extra []string          // of the environment
-	memo  map[string]string // what a client's rows leave for later ones
+	extra []string          // environment variables
+	memo  map[string]string // values that rows of a client store for later rows
 }
 
-// session returns a session that is signed in as the owner once the world has
-// a token.
+// session returns a session. It is signed in as the owner if the world has a token.
 func (w *world) session(t *testing.T, name string) *session {
 	t.Helper()
 	s := &session{t: t, w: w, name: name, dir: filepath.Join(w.dir, name), token: w.token}
@@ -243,17 +242,17 @@ func (w *world) session(t *testing.T, name string) *session {
 	return s
 }
 
-// with returns the session for another test.
+// with returns a copy of the session for another test.
 func (s *session) with(t *testing.T) *session { c := *s; c.t = t; return &c }
 
-// env returns the session with more in the environment of its commands.
+// env returns a copy of the session with more environment variables.
 func (s *session) env(kv ...string) *session {
 	c := *s
 	c.extra = append(append([]string{}, s.extra...), kv...)
 	return &c
 }
 
-// signedOut returns the session with an empty configuration directory.
+// signedOut returns a copy of the session with an empty configuration directory.
 func (s *session) signedOut() *session {
 	s.t.Helper()
 	c := *s
@@ -271,23 +270,23 @@ func (s *session) must(err error) {
 	}
 }
 
-// result is how a command ended.
+// result is the output and exit status of a command.
 type result struct {
 	out, errs string
 	code      int
 }
 
-// commandTime bounds one command, patience one wait for something to come true.
+// commandTimeout bounds a command. waitTimeout bounds a wait for a condition.
 const (
-	commandTime = testwait.Limit
-	patience    = testwait.Limit
+	commandTimeout = testwait.Limit
+	waitTimeout    = testwait.Limit
 )
 
-// coder runs the command line with nothing to read.
-func (s *session) coder(args ...string) result { s.t.Helper(); return s.feed("", args...) }
+// coder runs the CLI with empty standard input.
+func (s *session) coder(args ...string) result { s.t.Helper(); return s.coderWithStdin("", args...) }
 
-// feed runs the command line with text to read.
-func (s *session) feed(stdin string, args ...string) result {
+// coderWithStdin runs the CLI with a text as standard input.
+func (s *session) coderWithStdin(stdin string, args ...string) result {
 	s.t.Helper()
 	return s.exec(stdin, s.w.bin, args...)
 }
@@ -295,7 +294,7 @@ func (s *session) feed(stdin string, args ...string) result {
 // exec runs a program in the session's environment.
 func (s *session) exec(stdin, program string, args ...string) result {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), commandTime)
+	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = s.dir
@@ -321,7 +320,7 @@ func (s *session) environ() []string {
 	return append(env, s.extra...)
 }
 
-// ok runs the command line, which must succeed, and returns its output.
+// ok runs the CLI, which must succeed, and returns its output.
 func (s *session) ok(args ...string) string {
 	s.t.Helper()
 	r := s.coder(args...)
@@ -331,18 +330,18 @@ func (s *session) ok(args ...string) string {
 	return r.out
 }
 
-// json runs the command line, whose whole output must be JSON.
+// json runs the CLI and returns its output, which must be JSON.
 func (s *session) json(args ...string) any {
 	s.t.Helper()
 	return decode(s.t, []byte(s.ok(args...)))
 }
 
-// fails runs the command line, which must fail and name text on stderr.
+// fails runs the CLI, which must fail and print text on stderr.
 func (s *session) fails(text string, args ...string) result {
 	s.t.Helper()
 	r := s.coder(args...)
 	if r.code == 0 || !strings.Contains(r.errs, text) {
-		s.t.Errorf("coder %q: exit status %d, want a failure that names %q\n%s%s", args, r.code, text, r.out, r.errs)
+		s.t.Errorf("coder %q: exit status %d, want a failure with %q on stderr\n%s%s", args, r.code, text, r.out, r.errs)
 	}
 	return r
 }
@@ -351,12 +350,12 @@ func decode(t *testing.T, b []byte) any {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal(b, &v); err != nil {
-		t.Fatalf("no JSON: %v\n%.500s", err, b)
+		t.Fatalf("the text is not JSON: %v\n%.500s", err, b)
 	}
 	return v
 }
 
-// answer is what the server answered.
+// answer is a response of the server.
 type answer struct {
 	t      *testing.T
 	what   string
@@ -365,14 +364,14 @@ type answer struct {
 	body   []byte
 }
 
-// noRedirect is a client that shows redirects, as curl does.
+// noRedirect is an HTTP client that does not follow redirects, as curl.
 var noRedirect = &http.Client{
 	Timeout:       time.Minute,
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// send makes a request with a body that is JSON, unless it is an io.Reader.
-// A path that begins with http is a whole URL.
+// send sends a request. The body is encoded as JSON, unless it is an io.Reader. A
+// path that begins with http is a complete URL.
 func (s *session) send(method, path string, body any, header ...string) answer {
 	s.t.Helper()
 	var r io.Reader
@@ -398,7 +397,7 @@ func (s *session) send(method, path string, body any, header ...string) answer {
 			req.Header.Del(header[i])
 		}
 		if header[i] == "Coder-Session-Token" || header[i] == "Authorization" {
-			req.Header.Del(bypassHeader) // the user may not be an owner
+			req.Header.Del(bypassHeader) // the token may belong to a user who is not an owner
 		}
 	}
 	resp, err := noRedirect.Do(req)
@@ -409,8 +408,8 @@ func (s *session) send(method, path string, body any, header ...string) answer {
 	return answer{s.t, method + " " + path, resp.StatusCode, resp.Header, b}
 }
 
-// bypassHeader lifts the limit of requests for owners: the rows of all clients
-// are one user's here.
+// bypassHeader disables the rate limit for owners, because the rows of all clients
+// use the same user.
 const bypassHeader = "X-Coder-Bypass-Ratelimit"
 
 // header returns the headers of the session's requests.
@@ -430,10 +429,10 @@ func (s *session) get(path string, header ...string) answer {
 	return s.send("GET", path, nil, header...)
 }
 
-// agentSession returns the session with the token of the workspace's agent.
+// agentSession returns a copy of the session with the token of the agent.
 func (s *session) agentSession() *session { c := *s; c.token = s.w.agentToken; return &c }
 
-// want holds the status to those given.
+// want checks that the response has one of the statuses.
 func (a answer) want(status ...int) answer {
 	a.t.Helper()
 	for _, s := range status {
@@ -445,7 +444,7 @@ func (a answer) want(status ...int) answer {
 	return a
 }
 
-// json returns the body, which must be JSON by its type too.
+// json returns the decoded body. The content type must be JSON.
 func (a answer) json() any {
 	a.t.Helper()
 	if kind := a.header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
@@ -454,7 +453,7 @@ func (a answer) json() any {
 	return decode(a.t, a.body)
 }
 
-// fields holds the JSON of the body to specs; see checkFields.
+// fields checks the JSON of the body against specs and returns it; see checkFields.
 func (a answer) fields(specs ...string) any {
 	a.t.Helper()
 	v := a.json()
@@ -462,7 +461,7 @@ func (a answer) fields(specs ...string) any {
 	return v
 }
 
-// refused holds an answer to the form of errors.
+// refused checks that the response is an error with a status and the texts.
 func (a answer) refused(status int, texts ...string) {
 	a.t.Helper()
 	a.want(status)
@@ -472,10 +471,10 @@ func (a answer) refused(status int, texts ...string) {
 	}
 	for _, text := range texts {
 		if !strings.Contains(string(a.body), text) {
-			a.t.Errorf("%s: the answer does not name %q: %s", a.what, text, a.body)
+			a.t.Errorf("%s: the response does not contain %q: %s", a.what, text, a.body)
 		}
 	}
 }
 
-// printable returns the beginning of a body on one line.
+// printable returns the beginning of a body, quoted on one line.
 func printable(b []byte) string { return fmt.Sprintf("%.400q", b[:min(len(b), 400)]) }

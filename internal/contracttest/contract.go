@@ -1,6 +1,6 @@
-// Package contracttest reads the contract of the REST API for tests: which
-// endpoints there are and what their JSON is. It holds answers that were really
-// sent to it.
+// Package contracttest loads the contract of the REST API for tests: the
+// endpoints and the schemas of their JSON. It also checks responses against the
+// contract.
 package contracttest
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/contract"
 )
 
-// Contract is what http-api.json says of endpoints and JSON.
+// Contract is the content of http-api.json: the endpoints and the schemas by name.
 type Contract struct {
 	Endpoints []Endpoint
 	Schemas   map[string]Schema
 }
 
-// Endpoint is one method of one path.
+// Endpoint is a method of a path.
 type Endpoint struct {
 	Area, Method, Path string
 	Params             []struct {
@@ -34,8 +34,8 @@ type Endpoint struct {
 	}
 }
 
-// Schema is an object's fields, an enumeration's values, or the words for
-// another form, such as "string ...".
+// Schema describes a type: Fields of an object, Enum values, or Form, a
+// description in words such as "string ...".
 type Schema struct {
 	Form   string
 	Fields map[string]struct {
@@ -45,7 +45,7 @@ type Schema struct {
 	Enum map[string][]string
 }
 
-var read = sync.OnceValues(func() (c Contract, err error) {
+var readContract = sync.OnceValues(func() (c Contract, err error) {
 	b, err := contract.Files.ReadFile("http-api.json")
 	if err == nil {
 		err = json.Unmarshal(b, &c)
@@ -56,15 +56,16 @@ var read = sync.OnceValues(func() (c Contract, err error) {
 // Load returns the contract.
 func Load(t testing.TB) Contract {
 	t.Helper()
-	c, err := read()
+	c, err := readContract()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// Call is an endpoint as a released client calls it, with the success codes that
-// the client accepts. Path begins with /api or another root and has {} for values.
+// Call is a request of a released client with the status codes that the client
+// accepts as success. Path begins with /api or another root, and {} stands for a
+// value.
 type Call struct {
 	Method, Path string
 	Accepts      []int
@@ -91,22 +92,25 @@ func SDKCalls(t testing.TB) []Call {
 
 var pathParameter = regexp.MustCompile(`\{[^}]*\}`)
 
-// Shape makes paths comparable whatever their parameters are called.
+// Shape returns the method and the path with {} for each path parameter, so that
+// paths whose parameters have different names compare equal.
 func Shape(method, path string) string {
 	return method + " " + strings.ReplaceAll(pathParameter.ReplaceAllString(strings.ReplaceAll(path, "{$}", ""), "{}"), "//", "/")
 }
 
-// Conforms holds JSON that was really sent to a type of the contract: every
-// field there, of the right kind, null only where absent things are.
+// Conforms checks v, decoded JSON of a real response, against the named type of
+// the contract. Every field must be present and have the right type. Only the
+// fields of NotInAnswers and optionalFields can be absent or null. Conforms returns
+// a message for each difference; at is the path of v in the response.
 func (c Contract) Conforms(name string, v any, at string) (out []string) {
-	wrong := []string{fmt.Sprintf("%s is %T, the contract says %s", at, v, name)}
+	wrong := []string{fmt.Sprintf("%s is %T, the contract requires %s", at, v, name)}
 	is := func(ok bool) []string {
 		if ok {
 			return nil
 		}
 		return wrong
 	}
-	if fits, basic := isBasic(name, v); basic {
+	if fits, basic := checkBasicType(name, v); basic {
 		return is(fits)
 	}
 	if element, ok := strings.CutPrefix(name, "array of "); ok {
@@ -150,8 +154,8 @@ func (c Contract) Conforms(name string, v any, at string) (out []string) {
 			for k, x := range m {
 				out = append(out, c.Conforms(want.Type, x, at+"."+k)...)
 			}
-		case strings.Contains(f, "[any property]"): // of one of the fields
-		case x == nil && (slices.Contains(NotInAnswers()[name], f) || slices.Contains(sometimes()[name], f)):
+		case strings.Contains(f, "[any property]"): // a property of one of the fields
+		case x == nil && (slices.Contains(NotInAnswers()[name], f) || slices.Contains(optionalFields()[name], f)):
 		case !ok:
 			out = append(out, at+" lacks "+f)
 		default:
@@ -161,8 +165,8 @@ func (c Contract) Conforms(name string, v any, at string) (out []string) {
 	return out
 }
 
-// isBasic reports whether name is a type without parts, and whether v is of it.
-func isBasic(name string, v any) (fits, basic bool) {
+// checkBasicType reports whether name is a basic type, and if so, whether v fits it.
+func checkBasicType(name string, v any) (fits, basic bool) {
 	switch name {
 	case "", "any":
 		return true, true
@@ -184,7 +188,8 @@ func isBasic(name string, v any) (fits, basic bool) {
 	return fits, true
 }
 
-// MapOf returns the element type of a name such as "object: id -> string".
+// MapOf returns the element type of a map type such as "object: id -> string". ok
+// is false if name is not a map type.
 func MapOf(name string) (element string, ok bool) {
 	if !strings.HasPrefix(name, "object: ") {
 		return "", false
@@ -193,17 +198,17 @@ func MapOf(name string) (element string, ok bool) {
 	return element, ok
 }
 
-// NotInAnswers are fields that the contract lists and an answer may lack: they
-// are only there when they mean something.
+// NotInAnswers returns, by schema, the fields of the contract that responses of
+// this server omit because the fields do not apply to it.
 func NotInAnswers() map[string][]string {
 	return map[string][]string{
-		"Feature":         {"usage_period"},                     // of metered features, of which we have none
-		"tailcfg.DERPMap": {"homeParams", "omitDefaultRegions"}, // of a relay mesh that we do not have
+		"Feature":         {"usage_period"},                     // for metered features; this server has none
+		"tailcfg.DERPMap": {"homeParams", "omitDefaultRegions"}, // for a mesh of relays; this server has none
 	}
 }
 
-// Single are types of which the contract says, by a slip, that an array of
-// them comes where one comes.
+// Single returns the types for which the contract wrongly documents an array where
+// the response is a single object.
 func Single() []string {
 	return []string{
 		"PaginatedMembersResponse",
@@ -216,8 +221,9 @@ func Single() []string {
 	}
 }
 
-// sometimes are fields that an answer leaves out when there is nothing to say.
-func sometimes() map[string][]string {
+// optionalFields returns, by schema, the fields that responses omit when they have
+// no value.
+func optionalFields() map[string][]string {
 	return map[string][]string{
 		"AuditLog":                          {"organization", "user"},
 		"BannerConfig":                      {"background_color", "message"},

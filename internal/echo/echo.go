@@ -1,9 +1,9 @@
-// Package echo is the engine for tests. It runs no tool and plays back scripts
-// from the template archive, so that every path of a job can be tested without
-// infrastructure.
+// Package echo implements an engine of provisioner jobs for tests. The engine plays
+// scripts from the template archive and runs no other program, so that tests can
+// exercise every path of a job without infrastructure.
 //
-// For each step the archive may contain a file of JSON lines. The first
-// existing file of these names is played:
+// For each step, the archive can contain files of JSON lines. The engine plays the
+// first of these files that exists:
 //
 //	<step>.claim.jsonl                   the start of a claimed prebuilt workspace
 //	<step>.<source>.<transition>.jsonl   graph only; source is plan or state
@@ -14,21 +14,21 @@
 // A step without a file succeeds with an empty response; apply then returns the
 // state "echo". A line is an object with one or more of these fields:
 //
-//	{"log": {"level": "INFO", "output": "hello"}}   a log line; "repeat": n says it n times
+//	{"log": {"level": "INFO", "output": "hello"}}   a log line; "repeat": n logs it n times
 //	{"sleep": "200ms"}                              waits; a cancel ends the step with an error
-//	{"hang": true}                                  waits for a cancel; "deaf" waits on regardless
-//	{"complete": {...}}                             the answer, in protojson of its Complete message
-//	{"state": "text"}                               apply only: the answer's state, told at once
-//	{"error": "text"}                               the answer's error: the template's fault
-//	{"fail": "text"}                                the engine's own failure
-//	{"panic": "text"}                               a bug in the engine
+//	{"hang": true}                                  waits for a cancel; "deaf" instead of true ignores the cancel
+//	{"complete": {...}}                             the response, as protojson of the step's Complete message
+//	{"state": "text"}                               apply only: the state of the response; Watch reports it at once
+//	{"error": "text"}                               the error of the response: a fault of the template
+//	{"fail": "text"}                                an error of the engine itself
+//	{"panic": "text"}                               a panic of the engine
 //
 // In the files, ${workspace_id}, ${workspace_name}, ${build_id}, ${owner},
 // ${owner_session_token}, ${access_url}, ${parameter.NAME} and ${variable.NAME}
 // are replaced by the build's values. ${prebuilt} is none, create or claim.
-// ${token} is a UUID derived from the build's id, or the token of the agent
-// that keeps running. README.md is the template's README unless parse returns
-// another.
+// ${token} is a UUID derived from the build ID, or the token of the running agent
+// if the build keeps exactly one. README.md is the template's README unless parse
+// returns another.
 package echo
 
 import (
@@ -54,8 +54,8 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 )
 
-// maxArchive bounds the bytes that are read of an archive.
-const maxArchive = 64 << 20
+// maxArchiveSize is the number of bytes that are read of an archive at most.
+const maxArchiveSize = 64 << 20
 
 // Engine plays scripts. The zero value is ready to use.
 type Engine struct{}
@@ -63,12 +63,12 @@ type Engine struct{}
 // New returns an engine.
 func New() Engine { return Engine{} }
 
-// Open starts a job.
+// Open starts a session for a job.
 func (Engine) Open(_ context.Context, _ *provisioner.Config, log func(*provisioner.Log)) (provisioner.Session, error) {
 	return &session{log: log, files: map[string]string{}, values: map[string]string{}}, nil
 }
 
-// Archive returns a template archive of the named files.
+// Archive returns a template archive with the files, by name.
 func Archive(files map[string]string) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -84,10 +84,10 @@ func Archive(files map[string]string) ([]byte, error) {
 }
 
 type session struct {
-	log    func(*provisioner.Log)
-	told   func(state []byte) // of Watch, may be nil
-	files  map[string]string
-	values map[string]string
+	log     func(*provisioner.Log)
+	onState func(state []byte) // from Watch; nil for none
+	files   map[string]string
+	values  map[string]string
 }
 
 // line is one line of a script.
@@ -105,11 +105,11 @@ type line struct {
 
 func (s *session) Init(ctx context.Context, r *provisioner.InitRequest) (*provisioner.InitComplete, error) {
 	out := &provisioner.InitComplete{}
-	if err := s.unpack(r.TemplateSourceArchive); err != nil {
+	if err := s.unpackArchive(r.TemplateSourceArchive); err != nil {
 		out.Error = err.Error()
 		return out, nil
 	}
-	text, err := s.play(ctx, out, "init")
+	text, err := s.playScript(ctx, out, "init")
 	if text != "" {
 		out.Error = text
 	}
@@ -118,7 +118,7 @@ func (s *session) Init(ctx context.Context, r *provisioner.InitRequest) (*provis
 
 func (s *session) Parse(ctx context.Context, _ *provisioner.ParseRequest) (*provisioner.ParseComplete, error) {
 	out := &provisioner.ParseComplete{Readme: []byte(s.files["README.md"])}
-	text, err := s.play(ctx, out, "parse")
+	text, err := s.playScript(ctx, out, "parse")
 	if text != "" {
 		out.Error = text
 	}
@@ -126,7 +126,7 @@ func (s *session) Parse(ctx context.Context, _ *provisioner.ParseRequest) (*prov
 }
 
 func (s *session) Plan(ctx context.Context, r *provisioner.PlanRequest) (*provisioner.PlanComplete, error) {
-	s.learn(r.Metadata)
+	s.setMetadataValues(r.Metadata)
 	for _, p := range r.RichParameterValues {
 		s.values["parameter."+p.Name] = p.Value
 	}
@@ -134,7 +134,7 @@ func (s *session) Plan(ctx context.Context, r *provisioner.PlanRequest) (*provis
 		s.values["variable."+v.Name] = v.Value
 	}
 	out := &provisioner.PlanComplete{}
-	text, err := s.play(ctx, out, "plan."+transition(r.Metadata), "plan")
+	text, err := s.playScript(ctx, out, "plan."+transition(r.Metadata), "plan")
 	if text != "" {
 		out.Error = text
 	}
@@ -142,9 +142,9 @@ func (s *session) Plan(ctx context.Context, r *provisioner.PlanRequest) (*provis
 }
 
 func (s *session) Apply(ctx context.Context, r *provisioner.ApplyRequest) (*provisioner.ApplyComplete, error) {
-	s.learn(r.Metadata)
+	s.setMetadataValues(r.Metadata)
 	out := &provisioner.ApplyComplete{State: []byte("echo")}
-	text, err := s.play(ctx, out, "apply."+transition(r.Metadata), "apply")
+	text, err := s.playScript(ctx, out, "apply."+transition(r.Metadata), "apply")
 	if text != "" {
 		out.Error = text
 	}
@@ -152,34 +152,34 @@ func (s *session) Apply(ctx context.Context, r *provisioner.ApplyRequest) (*prov
 }
 
 func (s *session) Graph(ctx context.Context, r *provisioner.GraphRequest) (*provisioner.GraphComplete, error) {
-	s.learn(r.Metadata)
+	s.setMetadataValues(r.Metadata)
 	source := "plan"
 	if r.Source == provisioner.GraphSource_SOURCE_STATE {
 		source = "state"
 	}
 	out := &provisioner.GraphComplete{}
 	t := transition(r.Metadata)
-	text, err := s.play(ctx, out, "graph."+source+"."+t, "graph."+t, "graph."+source, "graph")
+	text, err := s.playScript(ctx, out, "graph."+source+"."+t, "graph."+t, "graph."+source, "graph")
 	if text != "" {
 		out.Error = text
 	}
 	return out, err
 }
 
-// Watch reports the states of the script's lines as they are played.
-func (s *session) Watch(_ string, changed func(state []byte)) { s.told = changed }
+// Watch sets the function that is called with each state of the script.
+func (s *session) Watch(_ string, changed func(state []byte)) { s.onState = changed }
 
-// Leave does nothing: there is no work directory.
+// Leave does nothing, because the session has no work directory.
 func (s *session) Leave() {}
 
-// Close ends the job; there is nothing to clean up.
+// Close does nothing, because the session has nothing to clean up.
 func (s *session) Close() error { return nil }
 
 func transition(m *provisioner.Metadata) string {
 	return strings.ToLower(m.GetWorkspaceTransition().String())
 }
 
-func (s *session) learn(m *provisioner.Metadata) {
+func (s *session) setMetadataValues(m *provisioner.Metadata) {
 	s.values["workspace_id"] = m.GetWorkspaceId()
 	s.values["workspace_name"] = m.GetWorkspaceName()
 	s.values["build_id"] = m.GetWorkspaceBuildId()
@@ -193,8 +193,8 @@ func (s *session) learn(m *provisioner.Metadata) {
 	s.values["prebuilt"] = strings.ToLower(m.GetPrebuiltWorkspaceBuildStage().String())
 }
 
-func (s *session) unpack(archive []byte) error {
-	r := tar.NewReader(io.LimitReader(bytes.NewReader(archive), maxArchive))
+func (s *session) unpackArchive(archive []byte) error {
+	r := tar.NewReader(io.LimitReader(bytes.NewReader(archive), maxArchiveSize))
 	for {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -214,24 +214,24 @@ func (s *session) unpack(archive []byte) error {
 	}
 }
 
-// play runs the first existing script into out and returns the error text of
-// the response.
-func (s *session) play(ctx context.Context, out proto.Message, names ...string) (string, error) {
+// playScript runs the first script of names that exists. It merges the script's
+// response into out and returns the error text of the response.
+func (s *session) playScript(ctx context.Context, out proto.Message, names ...string) (string, error) {
 	if s.values["prebuilt"] == "claim" {
 		step, _, _ := strings.Cut(names[0], ".")
 		names = append([]string{step + ".claim"}, names...)
 	}
 	for _, name := range names {
 		if script, ok := s.files[name+".jsonl"]; ok {
-			return s.script(ctx, name, script, out)
+			return s.runScript(ctx, name, script, out)
 		}
 	}
 	return "", nil
 }
 
-func (s *session) script(ctx context.Context, name, script string, out proto.Message) (string, error) {
-	sc := bufio.NewScanner(strings.NewReader(s.expand(script)))
-	sc.Buffer(nil, maxArchive)
+func (s *session) runScript(ctx context.Context, name, script string, out proto.Message) (string, error) {
+	sc := bufio.NewScanner(strings.NewReader(s.expandPlaceholders(script)))
+	sc.Buffer(nil, maxArchiveSize)
 	failure := ""
 	for n := 1; sc.Scan(); n++ {
 		if strings.TrimSpace(sc.Text()) == "" {
@@ -246,7 +246,7 @@ func (s *session) script(ctx context.Context, name, script string, out proto.Mes
 		if err := dec.Decode(&l); err != nil {
 			return fmt.Sprintf("%s.jsonl, line %d: %v", name, n, err), nil
 		}
-		text, err := s.act(ctx, l, out)
+		text, err := s.runLine(ctx, l, out)
 		if text != "" {
 			failure = text
 		}
@@ -257,8 +257,8 @@ func (s *session) script(ctx context.Context, name, script string, out proto.Mes
 	return failure, sc.Err()
 }
 
-// act performs one line.
-func (s *session) act(ctx context.Context, l line, out proto.Message) (string, error) {
+// runLine runs a line of a script and returns the error text of the response.
+func (s *session) runLine(ctx context.Context, l line, out proto.Message) (string, error) {
 	if l.Log != nil {
 		m := &provisioner.Log{}
 		if err := protojson.Unmarshal(l.Log, m); err != nil {
@@ -297,8 +297,8 @@ func (s *session) act(ctx context.Context, l line, out proto.Message) (string, e
 	}
 	if a, ok := out.(*provisioner.ApplyComplete); ok && l.State != nil {
 		a.State = []byte(*l.State)
-		if s.told != nil {
-			s.told(a.State)
+		if s.onState != nil {
+			s.onState(a.State)
 		}
 	}
 	if l.Panic != "" {
@@ -310,8 +310,9 @@ func (s *session) act(ctx context.Context, l line, out proto.Message) (string, e
 	return l.Error, nil
 }
 
-// expand replaces the placeholders of a script, quoted for JSON.
-func (s *session) expand(script string) string {
+// expandPlaceholders replaces the placeholders of a script by their values, escaped
+// for JSON strings.
+func (s *session) expandPlaceholders(script string) string {
 	pairs := make([]string, 0, 2*len(s.values))
 	for k, v := range s.values {
 		q, err := json.Marshal(v)

@@ -61,6 +61,6 @@ func TestScripts(t *testing.T) {
 	m.WorkspaceTransition = provisioner.WorkspaceTransition_START
 	g, err = s.Graph(t.Context(), &provisioner.GraphRequest{Metadata: m, Source: provisioner.GraphSource_SOURCE_STATE})
 	if err != nil || !strings.Contains(g.Error, "graph.state.start.jsonl, line 1") {
-		t.Errorf("a script that cannot be read gives %v, %v", g, err)
+		t.Errorf("a script with an unknown field returned %v, %v", g, err)
 	}
 }

@@ -1,7 +1,7 @@
-// Package enginetest is what every engine of provisioner jobs must do, as one
-// suite of tests: the order of steps, where failures are told, what a cancel
-// does, that state is never lost, and that jobs do not see one another. Each
-// engine's tests hand in templates of their own kind and run it.
+// Package enginetest is the conformance suite for engines of provisioner jobs. The
+// suite checks the order of the steps, how failures are reported, cancellation,
+// that state is never lost, and that concurrent jobs are isolated. The tests of
+// each engine call Run with templates for that engine.
 package enginetest
 
 import (
@@ -16,50 +16,50 @@ import (
 
 // Templates are tar archives that the engine under test reads.
 type Templates struct {
-	// Good makes at least one resource when started, has a README.md, and logs
-	// something while it is applied.
+	// Good creates at least one resource on start, has a README.md, and logs at
+	// least one line during apply.
 	Good []byte
 	// Resource is the name of a resource of Good.
 	Resource string
-	// BadPlan initializes but cannot be planned.
+	// BadPlan succeeds in init and fails in plan.
 	BadPlan []byte
-	// BadApply can be planned, and fails in apply after it made something.
+	// BadApply succeeds in plan, and fails in apply after it created a resource.
 	BadApply []byte
-	// Hanging can be planned; its apply logs one line and then waits forever.
+	// Hanging succeeds in plan. Its apply logs one line and then waits forever.
 	Hanging []byte
 }
 
-// Patience bounds one step of the suite.
-const Patience = 2 * time.Minute
+// stepTimeout bounds each step of a job.
+const stepTimeout = 2 * time.Minute
 
 // Run runs the suite.
 func Run(t *testing.T, engine provisioner.Engine, c Templates) {
 	t.Run("import", func(t *testing.T) { importGood(t, engine, c) })
-	t.Run("builds keep state", func(t *testing.T) { builds(t, engine, c) })
+	t.Run("builds keep state", func(t *testing.T) { buildsKeepState(t, engine, c) })
 	t.Run("broken archive", func(t *testing.T) { brokenArchive(t, engine) })
 	t.Run("bad plan", func(t *testing.T) { badPlan(t, engine, c) })
 	t.Run("bad apply keeps state", func(t *testing.T) { badApply(t, engine, c) })
 	t.Run("cancel", func(t *testing.T) { cancel(t, engine, c) })
-	t.Run("jobs at once", func(t *testing.T) { atOnce(t, engine, c) })
+	t.Run("jobs at once", func(t *testing.T) { concurrentJobs(t, engine, c) })
 }
 
-// job is one session with its log.
+// job is a session of the engine with its log.
 type job struct {
 	provisioner.Session
-	mu   sync.Mutex
-	logs []*provisioner.Log
-	said chan struct{} // a line came
+	mu     sync.Mutex
+	logs   []*provisioner.Log
+	logged chan struct{} // receives after a line was logged; has room for one signal
 }
 
 func open(t *testing.T, engine provisioner.Engine) *job {
 	t.Helper()
-	j := &job{said: make(chan struct{}, 1)}
+	j := &job{logged: make(chan struct{}, 1)}
 	s, err := engine.Open(t.Context(), &provisioner.Config{}, func(l *provisioner.Log) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		j.logs = append(j.logs, l)
 		select {
-		case j.said <- struct{}{}:
+		case j.logged <- struct{}{}:
 		default:
 		}
 	})
@@ -75,7 +75,7 @@ func open(t *testing.T, engine provisioner.Engine) *job {
 	return j
 }
 
-func (j *job) lines() int {
+func (j *job) lineCount() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return len(j.logs)
@@ -91,51 +91,52 @@ func metadata(tr provisioner.WorkspaceTransition, name string) *provisioner.Meta
 	}
 }
 
-// must returns a step's answer, which must be a success.
-func must[T interface{ GetError() string }](t *testing.T, what string, v T, err error) T {
+// mustSucceed returns the response of a step. The test fails if the step failed.
+func mustSucceed[T interface{ GetError() string }](t *testing.T, step string, v T, err error) T {
 	t.Helper()
 	if err != nil {
-		t.Fatalf("%s: the engine failed: %v", what, err)
+		t.Fatalf("%s: the engine failed: %v", step, err)
 	}
 	if v.GetError() != "" {
-		t.Fatalf("%s: %s", what, v.GetError())
+		t.Fatalf("%s: %s", step, v.GetError())
 	}
 	return v
 }
 
-// fails checks that a step failed in its answer and not in the engine.
-func fails[T interface{ GetError() string }](t *testing.T, what string, v T, err error) T {
+// mustFail returns the response of a step, which must report an error of the
+// template. The test fails if the step succeeded or the engine returned an error.
+func mustFail[T interface{ GetError() string }](t *testing.T, step string, v T, err error) T {
 	t.Helper()
 	if err != nil {
-		t.Fatalf("%s: a fault of the template is a failure of the engine: %v", what, err)
+		t.Fatalf("%s: the engine returned an error for a fault of the template: %v", step, err)
 	}
 	if v.GetError() == "" {
-		t.Fatalf("%s: succeeded", what)
+		t.Fatalf("%s: succeeded", step)
 	}
 	return v
 }
 
-func step(t *testing.T) context.Context {
+func stepContext(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), stepTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }
 
 func importGood(t *testing.T, engine provisioner.Engine, c Templates) {
-	j, ctx := open(t, engine), step(t)
+	j, ctx := open(t, engine), stepContext(t)
 	init, err := j.Init(ctx, &provisioner.InitRequest{TemplateSourceArchive: c.Good})
-	must(t, "init", init, err)
+	mustSucceed(t, "init", init, err)
 	parsed, err := j.Parse(ctx, &provisioner.ParseRequest{})
-	if must(t, "parse", parsed, err); len(parsed.Readme) == 0 {
-		t.Error("the readme is missing")
+	if mustSucceed(t, "parse", parsed, err); len(parsed.Readme) == 0 {
+		t.Error("the README is missing")
 	}
 	for _, tr := range []provisioner.WorkspaceTransition{provisioner.WorkspaceTransition_START, provisioner.WorkspaceTransition_STOP} {
 		m := metadata(tr, "ws")
 		plan, err := j.Plan(ctx, &provisioner.PlanRequest{Metadata: m})
-		must(t, "plan "+tr.String(), plan, err)
+		mustSucceed(t, "plan "+tr.String(), plan, err)
 		graph, err := j.Graph(ctx, &provisioner.GraphRequest{Metadata: m, Source: provisioner.GraphSource_SOURCE_PLAN})
-		must(t, "graph "+tr.String(), graph, err)
+		mustSucceed(t, "graph "+tr.String(), graph, err)
 		if tr == provisioner.WorkspaceTransition_START && !hasResource(graph, c.Resource) {
 			t.Errorf("the plan of a start shows %v, not %q", graph.Resources, c.Resource)
 		}
@@ -146,27 +147,27 @@ func hasResource(g *provisioner.GraphComplete, name string) bool {
 	return slices.ContainsFunc(g.Resources, func(r *provisioner.Resource) bool { return r.Name == name })
 }
 
-// build runs one whole build and gives the new state.
+// build runs all steps of a build and returns the new state and the graph.
 func build(t *testing.T, engine provisioner.Engine, archive, state []byte, m *provisioner.Metadata) ([]byte, *provisioner.GraphComplete) {
 	t.Helper()
-	j, ctx := open(t, engine), step(t)
+	j, ctx := open(t, engine), stepContext(t)
 	init, err := j.Init(ctx, &provisioner.InitRequest{TemplateSourceArchive: archive, OmitModuleFiles: true})
-	must(t, "init", init, err)
+	mustSucceed(t, "init", init, err)
 	plan, err := j.Plan(ctx, &provisioner.PlanRequest{Metadata: m, State: state})
-	must(t, "plan", plan, err)
+	mustSucceed(t, "plan", plan, err)
 	apply, err := j.Apply(ctx, &provisioner.ApplyRequest{Metadata: m})
-	must(t, "apply", apply, err)
+	mustSucceed(t, "apply", apply, err)
 	graph, err := j.Graph(ctx, &provisioner.GraphRequest{Metadata: m, Source: provisioner.GraphSource_SOURCE_STATE})
-	must(t, "graph", graph, err)
+	mustSucceed(t, "graph", graph, err)
 	return apply.State, graph
 }
 
-func builds(t *testing.T, engine provisioner.Engine, c Templates) {
+func buildsKeepState(t *testing.T, engine provisioner.Engine, c Templates) {
 	var state []byte
 	for range 2 { // the second start builds on the state of the first
 		next, graph := build(t, engine, c.Good, state, metadata(provisioner.WorkspaceTransition_START, "ws"))
 		if len(next) == 0 {
-			t.Fatal("a start gives no state")
+			t.Fatal("a start returned no state")
 		}
 		if !hasResource(graph, c.Resource) {
 			t.Fatalf("the state of a start shows %v, not %q", graph.Resources, c.Resource)
@@ -181,42 +182,42 @@ func builds(t *testing.T, engine provisioner.Engine, c Templates) {
 func brokenArchive(t *testing.T, engine provisioner.Engine) {
 	for name, archive := range map[string][]byte{"garbage": slices.Repeat([]byte("garbage "), 200), "cut": []byte("x")} {
 		j := open(t, engine)
-		init, err := j.Init(step(t), &provisioner.InitRequest{TemplateSourceArchive: archive})
-		fails(t, name, init, err)
+		init, err := j.Init(stepContext(t), &provisioner.InitRequest{TemplateSourceArchive: archive})
+		mustFail(t, name, init, err)
 	}
 }
 
 func badPlan(t *testing.T, engine provisioner.Engine, c Templates) {
-	j, ctx := open(t, engine), step(t)
+	j, ctx := open(t, engine), stepContext(t)
 	init, err := j.Init(ctx, &provisioner.InitRequest{TemplateSourceArchive: c.BadPlan})
-	must(t, "init", init, err)
+	mustSucceed(t, "init", init, err)
 	plan, err := j.Plan(ctx, &provisioner.PlanRequest{Metadata: metadata(provisioner.WorkspaceTransition_START, "ws")})
-	fails(t, "plan", plan, err)
+	mustFail(t, "plan", plan, err)
 }
 
 func badApply(t *testing.T, engine provisioner.Engine, c Templates) {
-	j, ctx, m := open(t, engine), step(t), metadata(provisioner.WorkspaceTransition_START, "ws")
+	j, ctx, m := open(t, engine), stepContext(t), metadata(provisioner.WorkspaceTransition_START, "ws")
 	init, err := j.Init(ctx, &provisioner.InitRequest{TemplateSourceArchive: c.BadApply})
-	must(t, "init", init, err)
+	mustSucceed(t, "init", init, err)
 	plan, err := j.Plan(ctx, &provisioner.PlanRequest{Metadata: m})
-	must(t, "plan", plan, err)
+	mustSucceed(t, "plan", plan, err)
 	apply, err := j.Apply(ctx, &provisioner.ApplyRequest{Metadata: m})
-	if fails(t, "apply", apply, err); len(apply.State) == 0 {
-		t.Error("the state of a failed apply is lost")
+	if mustFail(t, "apply", apply, err); len(apply.State) == 0 {
+		t.Error("a failed apply returned no state")
 	}
 }
 
 func cancel(t *testing.T, engine provisioner.Engine, c Templates) {
 	j, m := open(t, engine), metadata(provisioner.WorkspaceTransition_START, "ws")
-	ctx := step(t)
+	ctx := stepContext(t)
 	init, err := j.Init(ctx, &provisioner.InitRequest{TemplateSourceArchive: c.Hanging})
-	must(t, "init", init, err)
+	mustSucceed(t, "init", init, err)
 	plan, err := j.Plan(ctx, &provisioner.PlanRequest{Metadata: m})
-	must(t, "plan", plan, err)
+	mustSucceed(t, "plan", plan, err)
 	interrupted, interrupt := context.WithCancel(ctx)
 	defer interrupt()
-	before := j.lines()
-	drain(j.said)
+	before := j.lineCount()
+	drainSignal(j.logged)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -225,47 +226,47 @@ func cancel(t *testing.T, engine provisioner.Engine, c Templates) {
 			t.Error("an interrupted apply succeeded")
 		}
 	}()
-	for j.lines() == before {
+	for j.lineCount() == before {
 		select {
-		case <-j.said:
+		case <-j.logged:
 		case <-ended:
-			t.Fatal("the apply ended by itself")
+			t.Fatal("the apply ended before it was canceled")
 		case <-ctx.Done():
-			t.Fatal("the apply logs nothing")
+			t.Fatal("the apply logged nothing")
 		}
 	}
 	interrupt()
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		t.Fatal("the apply does not end after a cancel")
+		t.Fatal("the apply did not end after it was canceled")
 	}
-	after := j.lines()
+	after := j.lineCount()
 	if err := j.Close(); err != nil {
 		t.Error("close:", err)
 	}
-	if j.lines() != after {
-		t.Error("lines came after the step had ended")
+	if j.lineCount() != after {
+		t.Error("the engine logged after the step had ended")
 	}
 }
 
-func drain(c chan struct{}) {
+func drainSignal(c chan struct{}) {
 	select {
 	case <-c:
 	default:
 	}
 }
 
-func atOnce(t *testing.T, engine provisioner.Engine, c Templates) {
+func concurrentJobs(t *testing.T, engine provisioner.Engine, c Templates) {
 	var wg sync.WaitGroup
 	for _, name := range []string{"one", "two", "three"} {
 		m := metadata(provisioner.WorkspaceTransition_START, name)
-		j, ctx := open(t, engine), step(t)
+		j, ctx := open(t, engine), stepContext(t)
 		wg.Go(func() {
 			for _, err := range []error{
-				second(j.Init(ctx, &provisioner.InitRequest{TemplateSourceArchive: c.Good, OmitModuleFiles: true})),
-				second(j.Plan(ctx, &provisioner.PlanRequest{Metadata: m})),
-				second(j.Apply(ctx, &provisioner.ApplyRequest{Metadata: m})),
+				stepError(j.Init(ctx, &provisioner.InitRequest{TemplateSourceArchive: c.Good, OmitModuleFiles: true})),
+				stepError(j.Plan(ctx, &provisioner.PlanRequest{Metadata: m})),
+				stepError(j.Apply(ctx, &provisioner.ApplyRequest{Metadata: m})),
 			} {
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
@@ -276,4 +277,4 @@ func atOnce(t *testing.T, engine provisioner.Engine, c Templates) {
 	wg.Wait()
 }
 
-func second[T any](_ T, err error) error { return err }
+func stepError[T any](_ T, err error) error { return err }

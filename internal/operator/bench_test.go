@@ -164,7 +164,7 @@ func TestMeasure(t *testing.T) {
 func measureSettling(t *testing.T) {
 	const pools = 500
 	w := newTown(t, quiet)
-	w.node.Every = time.Second
+	w.node.Interval = time.Second
 	p := w.program(t, *measured)
 	w.controlPlane(t)
 	all := w.cached(t)

@@ -33,7 +33,7 @@ func (s Span) Trace() string { return hex.EncodeToString(s.TraceId) }
 // Parent returns the ID of the parent in hexadecimal; "" for a root span.
 func (s Span) Parent() string { return hex.EncodeToString(s.ParentSpanId) }
 
-// Attribute returns the value of an attribute as text; "" if there is none.
+// Attribute returns the value of an attribute as text; "" if it is missing.
 func (s Span) Attribute(key string) string {
 	for _, a := range s.Attributes {
 		if a.Key == key {
@@ -46,11 +46,11 @@ func (s Span) Attribute(key string) string {
 	return ""
 }
 
-// Receiver keeps what it receives. It is safe for concurrent use.
+// Receiver stores the spans that it receives. It is safe for concurrent use.
 type Receiver struct {
 	collector.UnimplementedTraceServiceServer
-	URL     string // of OTLP over HTTP
-	GRPCURL string // of OTLP over gRPC
+	URL     string // base URL of OTLP over HTTP
+	GRPCURL string // URL of OTLP over gRPC
 
 	mu      sync.Mutex
 	spans   []Span
@@ -58,7 +58,7 @@ type Receiver struct {
 	headers http.Header // of the last request over HTTP
 }
 
-// Start starts a receiver that ends with the test.
+// Start starts a receiver. The test's cleanup stops it.
 func Start(t testing.TB) *Receiver {
 	t.Helper()
 	r := &Receiver{}
@@ -94,7 +94,7 @@ func (r *Receiver) serve(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-// Export implements OTLP over gRPC.
+// Export implements the trace service of OTLP over gRPC.
 func (r *Receiver) Export(_ context.Context, m *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
 	r.add(m)
 	return &collector.ExportTraceServiceResponse{}, nil
@@ -141,7 +141,7 @@ func (r *Receiver) Header(name string) string {
 	return r.headers.Get(name)
 }
 
-// Trace returns the spans of the trace that has a span of that name.
+// Trace returns all spans of the first trace that has a span with this name.
 func (r *Receiver) Trace(name string) []Span {
 	var out []Span
 	spans := r.Spans()

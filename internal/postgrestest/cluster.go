@@ -14,17 +14,17 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest/migrated"
 )
 
-// Cluster is a PostgreSQL that one test has for itself, and may stop.
+// Cluster is a PostgreSQL of a single test, which the test can stop.
 type Cluster struct {
 	t   testing.TB
 	dir string
 
-	mu      sync.Mutex // held while it is away
+	mu      sync.Mutex // locked while PostgreSQL is stopped
 	running *embedded.Cluster
 }
 
-// NewCluster starts a migrated PostgreSQL that is removed at the end of the
-// test.
+// NewCluster starts a PostgreSQL whose database has the whole schema. The test's
+// cleanup removes it.
 func NewCluster(t testing.TB) *Cluster {
 	t.Helper()
 	dir, err := migrated.Copy()
@@ -44,7 +44,7 @@ func NewCluster(t testing.TB) *Cluster {
 	return c
 }
 
-// Store opens the cluster's database.
+// Store returns a store on the cluster's database. The test's cleanup closes it.
 func (c *Cluster) Store() *postgres.Store {
 	c.t.Helper()
 	s, err := postgres.Open(c.t.Context(), postgres.Config{URL: c.running.URL(), MaxOpen: 10})
@@ -55,9 +55,9 @@ func (c *Cluster) Store() *postgres.Store {
 	return s
 }
 
-// Away stops PostgreSQL and returns once it has ended. It is started again
-// after d. It may be called by any goroutine.
-func (c *Cluster) Away(d time.Duration) {
+// StopFor stops PostgreSQL and returns after the process has exited. PostgreSQL
+// starts again after d. Any goroutine can call StopFor.
+func (c *Cluster) StopFor(d time.Duration) {
 	c.mu.Lock()
 	c.stop()
 	time.AfterFunc(d, func() {
@@ -66,8 +66,8 @@ func (c *Cluster) Away(d time.Duration) {
 	})
 }
 
-// Back waits until PostgreSQL runs.
-func (c *Cluster) Back() {
+// WaitRunning waits until PostgreSQL runs again after StopFor.
+func (c *Cluster) WaitRunning() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 }

@@ -12,28 +12,29 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 )
 
-// Plan is how the database ran a query.
+// Plan describes how PostgreSQL ran a query.
 type Plan struct {
-	// Touched is how many rows it read from tables and indexes, those that it
-	// then threw away included.
+	// Touched is the number of rows that the query read from tables and indexes,
+	// including rows that filters then removed.
 	Touched float64
-	// Text is the plan, for a message.
+	// Text is the plan in a form for messages.
 	Text string
 }
 
-// Explain runs a query of sqlc, by the name of its source file and its own,
-// with the parameters that sqlc made a struct of, and tells how that went. It
-// measures work, not time. settings are put around it, such as
-// "plan_cache_mode = force_custom_plan".
+// Explain runs a query of sqlc with EXPLAIN ANALYZE and returns the plan. file is
+// the name of the SQL source file without extension, query is the name of the query,
+// and params is the struct of parameters that sqlc generated. settings apply to this
+// query only, such as "plan_cache_mode = force_custom_plan". The plan measures work,
+// not time.
 func Explain(t testing.TB, store *postgres.Store, file, query string, params any, settings ...string) Plan {
 	t.Helper()
-	b, err := os.ReadFile(root() + "internal/postgres/sqlc/" + file + ".sql.go")
+	b, err := os.ReadFile(moduleRoot() + "internal/postgres/sqlc/" + file + ".sql.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, ok := strings.Cut(string(b), "`-- name: "+query+" ")
 	if !ok {
-		t.Fatalf("there is no query %s in %s", query, file)
+		t.Fatalf("query %s not found in %s", query, file)
 	}
 	_, rest, _ = strings.Cut(rest, "\n")
 	sql, _, _ := strings.Cut(rest, "`")
@@ -46,7 +47,7 @@ func Explain(t testing.TB, store *postgres.Store, file, query string, params any
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback(context.Background()) //nolint:errcheck // nothing is to stay
+	defer tx.Rollback(context.Background()) //nolint:errcheck // a failed rollback changes nothing
 	for _, s := range settings {
 		if _, err := tx.Exec(t.Context(), "SET LOCAL "+s); err != nil {
 			t.Fatal(err)
@@ -61,14 +62,14 @@ func Explain(t testing.TB, store *postgres.Store, file, query string, params any
 		t.Fatal(err)
 	}
 	p := Plan{}
-	for _, one := range plans {
-		one.Plan.add(&p, 0)
+	for _, entry := range plans {
+		entry.Plan.addTo(&p, 0)
 	}
 	return p
 }
 
-// root returns the path to the root of the module from the directory of the test.
-func root() string {
+// moduleRoot returns the relative path from the test's directory to the module root.
+func moduleRoot() string {
 	for up := ""; len(up) < 3*16; up += "../" {
 		if _, err := os.Stat(up + "go.mod"); err == nil {
 			return up
@@ -77,7 +78,7 @@ func root() string {
 	return ""
 }
 
-// node is a step of a plan.
+// node is a node of a plan, as EXPLAIN prints it in JSON.
 type node struct {
 	Type     string  `json:"Node Type"`
 	Relation string  `json:"Relation Name"`
@@ -89,7 +90,8 @@ type node struct {
 	Plans    []node
 }
 
-func (n node) add(p *Plan, depth int) {
+// addTo adds the rows and the text of the node and of its children to p.
+func (n node) addTo(p *Plan, depth int) {
 	touched := 0.0
 	if strings.Contains(n.Type, "Scan") && n.Type != "Subquery Scan" && n.Type != "Function Scan" {
 		touched = (n.Rows + n.Filtered + n.Rechecks) * n.Loops
@@ -97,6 +99,6 @@ func (n node) add(p *Plan, depth int) {
 	p.Touched += touched
 	p.Text += fmt.Sprintf("%s%s %s %s rows=%.0f loops=%.0f touched=%.0f\n", strings.Repeat("  ", depth), n.Type, n.Relation, n.Index, n.Rows, n.Loops, touched)
 	for _, child := range n.Plans {
-		child.add(p, depth+1)
+		child.addTo(p, depth+1)
 	}
 }

@@ -1,6 +1,6 @@
-// Package postgrestest gives each test a database of its own: one private
-// PostgreSQL per test process, copied from a cached one that is migrated, and a
-// clone of its database per test in some twenty milliseconds.
+// Package postgrestest creates a database for each test. Each test process runs one
+// private PostgreSQL, which is a copy of a cached cluster with the whole schema.
+// Each test gets a clone of its database, in about 20 milliseconds.
 package postgrestest
 
 import (
@@ -18,19 +18,20 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest/migrated"
 )
 
-// template is the migrated database, to which nothing connects.
+// template is the database with the whole schema. Tests clone it. Nothing connects
+// to it, because PostgreSQL cannot clone a database that is in use.
 const template = "coder"
 
-// cluster is started by the first test that wants a database and ends with the
-// process: the kernel stops it.
-var cluster = sync.OnceValues(start)
+// cluster returns the base URL of PostgreSQL, which the first call starts. The
+// kernel stops PostgreSQL when the test process ends.
+var cluster = sync.OnceValues(startCluster)
 
-var names struct {
+var lastName struct {
 	sync.Mutex
 	n int
 }
 
-// New returns a store on a fresh database that is dropped at the end of the test.
+// New returns a store on a new database. The test's cleanup drops the database.
 func New(t testing.TB) *postgres.Store {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), postgres.Config{URL: URL(t), MaxOpen: 10})
@@ -41,46 +42,48 @@ func New(t testing.TB) *postgres.Store {
 	return s
 }
 
-// URL returns the connection URL of a fresh database, for what opens it itself.
+// URL returns the connection URL of a new database with the whole schema, for code
+// that opens the database itself.
 func URL(t testing.TB) string {
 	t.Helper()
-	return create(t, "TEMPLATE "+template+" STRATEGY file_copy")
+	return createDatabase(t, "TEMPLATE "+template+" STRATEGY file_copy")
 }
 
-// Empty returns the connection URL of a database without tables; options are
-// those of CREATE DATABASE.
+// Empty returns the connection URL of a new database without tables. options are
+// options of CREATE DATABASE.
 func Empty(t testing.TB, options string) string {
 	t.Helper()
-	return create(t, "TEMPLATE template0 "+options)
+	return createDatabase(t, "TEMPLATE template0 "+options)
 }
 
-// create makes a database that is dropped at the end of the test.
-func create(t testing.TB, options string) string {
+// createDatabase creates a database and returns its connection URL. The test's
+// cleanup drops the database.
+func createDatabase(t testing.TB, options string) string {
 	t.Helper()
 	base, err := cluster()
 	if err != nil {
-		t.Fatalf("no PostgreSQL for tests: %v", err)
+		t.Fatalf("start PostgreSQL for tests: %v", err)
 	}
-	names.Lock()
-	names.n++
-	name := fmt.Sprintf("test_%d", names.n)
-	names.Unlock()
+	lastName.Lock()
+	lastName.n++
+	name := fmt.Sprintf("test_%d", lastName.n)
+	lastName.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := admin(ctx, base, "CREATE DATABASE "+name+" "+options); err != nil {
+	if err := execAdmin(ctx, base, "CREATE DATABASE "+name+" "+options); err != nil {
 		t.Fatalf("create the test's database: %v", err)
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := admin(ctx, base, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		if err := execAdmin(ctx, base, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			t.Errorf("drop the test's database: %v", err)
 		}
 	})
-	return database(base, name)
+	return databaseURL(base, name)
 }
 
-func start() (string, error) {
+func startCluster() (string, error) {
 	dir, err := migrated.Copy()
 	if err != nil {
 		return "", err
@@ -94,8 +97,9 @@ func start() (string, error) {
 	return c.URL(), nil
 }
 
-func admin(ctx context.Context, base, sql string) error {
-	conn, err := pgx.Connect(ctx, database(base, "postgres"))
+// execAdmin runs an SQL statement in the database postgres.
+func execAdmin(ctx context.Context, base, sql string) error {
+	conn, err := pgx.Connect(ctx, databaseURL(base, "postgres"))
 	if err != nil {
 		return err
 	}
@@ -104,10 +108,10 @@ func admin(ctx context.Context, base, sql string) error {
 	return err
 }
 
-func database(base, name string) string {
+func databaseURL(base, name string) string {
 	u, err := url.Parse(base)
 	if err != nil {
-		panic(err) // our own URL
+		panic(err) // package embedded built the URL
 	}
 	u.Path = "/" + name
 	return u.String()

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-func TestEachTestHasItsOwn(t *testing.T) {
+func TestEachTestHasItsOwnDatabase(t *testing.T) {
 	a, b := New(t), New(t)
 	ida, err := a.EnsureDeployment(t.Context())
 	if err != nil {
@@ -17,7 +17,7 @@ func TestEachTestHasItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ida == idb || ida == uuid.Nil {
-		t.Fatalf("databases share a row: %v and %v", ida, idb)
+		t.Fatalf("two databases have the deployment IDs %v and %v, want different ones", ida, idb)
 	}
 }
 

@@ -11,18 +11,19 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 )
 
-// Skew sets the clock of a database ahead of that of this machine, or behind it if ahead is
-// negative. It applies to connections from now on. Code that then compares a time of
-// the database with one of this machine fails, as on a machine whose clock is wrong.
+// Skew sets the clock of a database ahead of the clock of this machine, or behind it
+// if ahead is negative. The skew applies to new connections only. Code that compares
+// a time of the database with a time of this machine then fails, as on a machine
+// whose clock is wrong.
 //
-// The database prefers functions of the schema public, which shadow those of PostgreSQL.
+// Skew creates functions in the schema public that shadow those of PostgreSQL.
 func Skew(t testing.TB, url string, ahead time.Duration) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(context.Background()) //nolint:errcheck // its work is done
+	defer conn.Close(context.Background()) //nolint:errcheck // all statements have run
 	functions := map[string]string{"now": "STABLE", "statement_timestamp": "STABLE", "transaction_timestamp": "STABLE", "clock_timestamp": "VOLATILE"}
 	for name, volatility := range functions {
 		sql := fmt.Sprintf(`CREATE OR REPLACE FUNCTION public.%[1]s() RETURNS timestamptz LANGUAGE sql %[2]s
@@ -31,13 +32,13 @@ func Skew(t testing.TB, url string, ahead time.Duration) {
 			t.Fatal(err)
 		}
 	}
-	const prefer = `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database()); END $$`
-	if _, err := conn.Exec(t.Context(), prefer); err != nil {
+	const preferPublic = `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database()); END $$`
+	if _, err := conn.Exec(t.Context(), preferPublic); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// NewSkewed is New with a clock that is ahead of that of this machine; see Skew.
+// NewSkewed is like New, but the clock of the database is skewed; see Skew.
 func NewSkewed(t testing.TB, ahead time.Duration) *postgres.Store {
 	t.Helper()
 	url := URL(t)

@@ -17,7 +17,7 @@ import (
 )
 
 // replica is another server over the same database.
-func replica(t *testing.T, h *agenttest.House) *presence.Service {
+func replica(t *testing.T, h *agenttest.Fixture) *presence.Service {
 	t.Helper()
 	hub := notify.New(h.Store.Pool(), slog.New(slog.DiscardHandler))
 	must(t, hub.Start(t.Context()))
@@ -25,14 +25,14 @@ func replica(t *testing.T, h *agenttest.House) *presence.Service {
 	return presence.New(presence.Config{Store: h.Store, Hub: hub, ReplicaID: uuid.New(), HostKeySecret: []byte("secret")})
 }
 
-func measured(t *testing.T, h *agenttest.House, name string, change ...func(*provisioner.Agent)) agenttest.Agent {
+func measured(t *testing.T, h *agenttest.Fixture, name string, change ...func(*provisioner.Agent)) agenttest.Agent {
 	t.Helper()
 	return h.Workspace(name, append(change, func(p *provisioner.Agent) {
 		p.Metadata = []*provisioner.Agent_Metadata{{Key: "cpu", Script: "x", Interval: 1}, {Key: "disk", Script: "y", Interval: 1}}
 	})...)
 }
 
-func stored(t *testing.T, h *agenttest.House, agent uuid.UUID) map[string]string {
+func stored(t *testing.T, h *agenttest.Fixture, agent uuid.UUID) map[string]string {
 	t.Helper()
 	rows, err := h.Store.AgentMetadata(t.Context(), agent)
 	must(t, err)

@@ -35,7 +35,7 @@ func (c *clock) pass(d time.Duration) time.Time {
 	return c.at
 }
 
-func open(t *testing.T) (*agenttest.House, *clock) {
+func open(t *testing.T) (*agenttest.Fixture, *clock) {
 	t.Helper()
 	c := &clock{at: time.Now()}
 	return agenttest.New(t, func(p *presence.Config) { p.Now = c.now }), c
@@ -55,7 +55,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func connect(t *testing.T, h *agenttest.House, token string) presence.Connection {
+func connect(t *testing.T, h *agenttest.Fixture, token string) presence.Connection {
 	t.Helper()
 	a, err := h.Presence.AuthenticateAgent(t.Context(), token)
 	must(t, err)

@@ -136,7 +136,7 @@ func TestAcquireJobWithoutDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster.Away(5 * time.Second)
+	cluster.StopFor(5 * time.Second)
 	var job *provisionerd.AcquiredJob
 	testwait.Until(t, "the provisioner gets the job", func() bool {
 		job, err = provisionerd.NewDRPCProvisionerDaemonClient(conn).AcquireJob(t.Context(), &provisionerd.Empty{})
@@ -169,7 +169,7 @@ func (c withoutDatabase) run(t *testing.T) {
 	cluster := postgrestest.NewCluster(t)
 	h := newHouseOn(t, cluster.Store(), queue.Config{})
 	file := h.modules(t)
-	o := &outage{method: c.method, nth: c.nth, away: func() { cluster.Away(5 * time.Second) }}
+	o := &outage{method: c.method, nth: c.nth, away: func() { cluster.StopFor(5 * time.Second) }}
 	dial := daemon.Pipe(h.serve)
 	engine := &leaver{hoarder: &hoarder{files: map[string][]byte{}}}
 	if c.method == "Recover" {
@@ -210,7 +210,7 @@ func (c withoutDatabase) run(t *testing.T) {
 func (h *house) over(t *testing.T, cluster *postgrestest.Cluster, id uuid.UUID) (j codersdk.ProvisionerJob) {
 	t.Helper()
 	testwait.Until(t, "the job has ended", func() (ended bool) {
-		cluster.Back()
+		cluster.WaitRunning()
 		var err error
 		j, err = h.queue.Job(t.Context(), h.store.Queries, id)
 		return err == nil && j.CompletedAt != nil

@@ -1,5 +1,5 @@
-// Package smtptest runs a mail server for tests. It speaks SMTP without TLS, accepts
-// or refuses messages as the test decides, and delivers nothing.
+// Package smtptest runs a mail server for tests. The server uses SMTP without TLS,
+// accepts or refuses messages as the test decides, and delivers nothing.
 package smtptest
 
 import (
@@ -27,15 +27,16 @@ type Server struct {
 	accepted []Message
 }
 
-// Refuse returns an error with which a server answers a message: code is the reply
-// code of SMTP, such as 451 or 550.
+// Refuse returns an error for accept that makes the server refuse a message. code is
+// the SMTP reply code, such as 451 or 550.
 func Refuse(code int, text string) error {
 	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.NoEnhancedCode, Message: text}
 }
 
-// New starts a server that ends with the test. accept decides about each recipient, when
-// Data is "", and about each complete message; connections call it concurrently. Nil
-// accepts all.
+// New starts a server. The test's cleanup stops it. The server calls accept for each
+// recipient, with an empty Data, and for each complete message. It refuses the
+// recipient or the message if accept returns an error. Connections call accept
+// concurrently. A nil accept accepts all messages.
 func New(t testing.TB, accept func(Message) error) *Server {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -48,7 +49,7 @@ func New(t testing.TB, accept func(Message) error) *Server {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(ln) }()
 	t.Cleanup(func() {
-		server.Close() //nolint:errcheck // Serve reports what matters
+		server.Close() //nolint:errcheck // Serve returns the relevant error
 		if err := <-ended; err != nil && !errors.Is(err, smtp.ErrServerClosed) {
 			t.Errorf("serve mail: %v", err)
 		}
@@ -56,20 +57,20 @@ func New(t testing.TB, accept func(Message) error) *Server {
 	return s
 }
 
-// Accepted returns the messages that the server accepted, in their order.
+// Accepted returns the messages that the server accepted, in order.
 func (s *Server) Accepted() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Message(nil), s.accepted...)
 }
 
-// session is the state of one connection.
+// session implements smtp.Session for a connection.
 type session struct {
 	server  *Server
 	message Message
 }
 
-// Mail starts a message.
+// Mail starts a message with its sender.
 func (c *session) Mail(from string, _ *smtp.MailOptions) error {
 	c.message = Message{From: from}
 	return nil
@@ -102,7 +103,7 @@ func (c *session) Data(r io.Reader) error {
 	return nil
 }
 
-// Reset drops the message.
+// Reset discards the message.
 func (c *session) Reset() { c.message = Message{} }
 
 // Logout ends the session.

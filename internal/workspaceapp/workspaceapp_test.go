@@ -18,14 +18,14 @@ import (
 
 // world is a house with a service whose clock can be set.
 type world struct {
-	*agenttest.House
+	*agenttest.Fixture
 	*workspaceapp.Service
 	now time.Time
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{House: agenttest.New(t), now: time.Now().UTC().Truncate(time.Second)}
+	w := &world{Fixture: agenttest.New(t), now: time.Now().UTC().Truncate(time.Second)}
 	w.Service = w.service()
 	if err := w.RotateKeys(t.Context()); err != nil {
 		t.Fatal(err)

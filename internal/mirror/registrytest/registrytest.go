@@ -1,4 +1,4 @@
-// Package registrytest is a registry of providers for tests.
+// Package registrytest runs a Terraform provider registry for tests.
 package registrytest
 
 import (
@@ -31,31 +31,31 @@ type Registry struct {
 	server *httptest.Server
 	signer *openpgp.Entity
 
-	// Requests counts the requests, and Archives those of archives.
+	// Requests counts all requests. Archives counts the requests for archives.
 	Requests, Archives atomic.Int64
 
 	mu       sync.Mutex
 	archives map[providermirror.Target][]byte
-	// Served replaces an archive after its checksum was computed; Signer replaces the key that signs.
-	served map[providermirror.Target][]byte
-	forged *openpgp.Entity
-	down   bool
-	gate   chan struct{} // answers to requests of archives stop in the middle until it is closed
-	middle chan struct{} // receives when an answer has stopped
+	// poisoned has data that replaces archives, but not their checksums.
+	poisoned     map[providermirror.Target][]byte
+	forgedSigner *openpgp.Entity
+	down         bool
+	release      chan struct{} // if set, responses with archives pause in the middle until it is closed
+	paused       chan struct{} // receives when a response has paused
 }
 
-// New starts a registry.
+// New starts a registry. The test's cleanup stops it.
 func New(t testing.TB) *Registry {
 	t.Helper()
 	r := &Registry{
-		signer: entity(t), archives: map[providermirror.Target][]byte{}, served: map[providermirror.Target][]byte{}, middle: make(chan struct{}, 16),
+		signer: newSigningKey(t), archives: map[providermirror.Target][]byte{}, poisoned: map[providermirror.Target][]byte{}, paused: make(chan struct{}, 16),
 	}
 	r.server = httptest.NewTLSServer(r)
 	t.Cleanup(r.server.Close)
 	return r
 }
 
-func entity(t testing.TB) *openpgp.Entity {
+func newSigningKey(t testing.TB) *openpgp.Entity {
 	t.Helper()
 	e, err := openpgp.NewEntity("acme", "", "acme@example.com", &packet.Config{Algorithm: packet.PubKeyAlgoEdDSA})
 	if err != nil {
@@ -64,28 +64,30 @@ func entity(t testing.TB) *openpgp.Entity {
 	return e
 }
 
-// Address returns the address at which the registry listens.
+// Address returns the host and port at which the registry listens.
 func (r *Registry) Address() string { return r.server.Listener.Addr().String() }
 
-// Transport connects to the registry, whatever the hostname.
+// Transport returns a transport that connects to the registry for every hostname.
 func (r *Registry) Transport() http.RoundTripper {
-	c := r.server.Client().Transport.(*http.Transport).TLSClientConfig.Clone() //nolint:errcheck // it is one
+	c := r.server.Client().Transport.(*http.Transport).TLSClientConfig.Clone() //nolint:errcheck // httptest uses this type
 	c.ServerName = "example.com"
-	return transport(r.Address(), c)
+	return newTransport(r.Address(), c)
 }
 
-// Untrusted connects to the registry at an address, for processes that do not have its certificate.
+// Untrusted returns a transport that connects to the registry at an address and does
+// not verify its certificate. It is for processes that do not have the certificate.
 func Untrusted(address string) http.RoundTripper {
-	return transport(address, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // a test on the loopback address
+	return newTransport(address, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // a test on the loopback address
 }
 
-func transport(address string, c *tls.Config) http.RoundTripper {
+func newTransport(address string, c *tls.Config) http.RoundTripper {
 	return &http.Transport{TLSClientConfig: c, DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	}}
 }
 
-// Add publishes an archive with a file and size bytes of random data.
+// Add publishes an archive and returns it. The archive contains program as the
+// provider's executable, and a file with size random bytes.
 func (r *Registry) Add(t testing.TB, target providermirror.Target, program string, size int) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -118,48 +120,50 @@ func (r *Registry) Add(t testing.TB, target providermirror.Target, program strin
 	return b.Bytes()
 }
 
-// Poison sends other bytes than those of the checksum.
+// Poison makes the registry send data instead of an archive. The checksum remains
+// that of the archive.
 func (r *Registry) Poison(target providermirror.Target, data []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.served[target] = data
+	r.poisoned[target] = data
 }
 
-// Forge signs with a key that the registry does not name.
+// Forge makes the registry sign with a key that it does not publish.
 func (r *Registry) Forge(t testing.TB) {
-	e := entity(t)
+	e := newSigningKey(t)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.forged = e
+	r.forgedSigner = e
 }
 
-// SetDown closes the connections of requests from now on.
+// SetDown makes the registry abort all requests, or serve them again if down is
+// false.
 func (r *Registry) SetDown(down bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.down = down
 }
 
-// Hold stops answers of archives in the middle. Middle receives when one has stopped; release lets them
-// continue.
-func (r *Registry) Hold() (middle <-chan struct{}, release func()) {
-	gate := make(chan struct{})
+// Hold pauses responses with archives in the middle. The channel receives when a
+// response has paused. resume lets all responses continue.
+func (r *Registry) Hold() (paused <-chan struct{}, resume func()) {
+	release := make(chan struct{})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.gate = gate
-	return r.middle, func() {
+	r.release = release
+	return r.paused, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.gate = nil
-		close(gate)
+		r.release = nil
+		close(release)
 	}
 }
 
-// ServeHTTP answers a request.
+// ServeHTTP implements http.Handler.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.Requests.Add(1)
 	r.mu.Lock()
-	down, gate := r.down, r.gate
+	down, release := r.down, r.release
 	r.mu.Unlock()
 	if down {
 		panic(http.ErrAbortHandler)
@@ -168,27 +172,27 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	parts := strings.Split(path, "/")
 	switch {
 	case path == ".well-known/terraform.json":
-		reply(w, map[string]string{"providers.v1": "/v1/providers/"})
+		writeJSON(w, map[string]string{"providers.v1": "/v1/providers/"})
 	case len(parts) == 5 && parts[4] == "versions":
-		r.versions(w, req, providermirror.Provider{Hostname: req.Host, Namespace: parts[2], Type: parts[3]})
+		r.serveVersions(w, req, providermirror.Provider{Hostname: req.Host, Namespace: parts[2], Type: parts[3]})
 	case len(parts) == 8 && parts[5] == "download":
-		r.describe(w, req, providermirror.Target{
+		r.serveDownload(w, req, providermirror.Target{
 			Provider: providermirror.Provider{Hostname: req.Host, Namespace: parts[2], Type: parts[3]},
 			Version:  parts[4], Platform: providermirror.Platform{OS: parts[6], Arch: parts[7]},
 		})
 	case len(parts) == 6 && parts[0] == "files":
-		r.file(w, req, parts, gate)
+		r.serveFile(w, req, parts, release)
 	default:
 		http.NotFound(w, req)
 	}
 }
 
-func reply(w http.ResponseWriter, v any) {
+func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(w).Encode(v) //nolint:errcheck // the client notices
 }
 
-func (r *Registry) versions(w http.ResponseWriter, req *http.Request, p providermirror.Provider) {
+func (r *Registry) serveVersions(w http.ResponseWriter, req *http.Request, p providermirror.Provider) {
 	type version struct {
 		Version   string                    `json:"version"`
 		Protocols []string                  `json:"protocols"`
@@ -214,10 +218,10 @@ func (r *Registry) versions(w http.ResponseWriter, req *http.Request, p provider
 	for _, v := range list {
 		out = append(out, v)
 	}
-	reply(w, map[string]any{"versions": out})
+	writeJSON(w, map[string]any{"versions": out})
 }
 
-func (r *Registry) describe(w http.ResponseWriter, req *http.Request, t providermirror.Target) {
+func (r *Registry) serveDownload(w http.ResponseWriter, req *http.Request, t providermirror.Target) {
 	r.mu.Lock()
 	data, ok := r.archives[t]
 	r.mu.Unlock()
@@ -239,15 +243,15 @@ func (r *Registry) describe(w http.ResponseWriter, req *http.Request, t provider
 	}
 	sum := sha256.Sum256(data)
 	base := fmt.Sprintf("/files/%s/%s/%s/%s/", t.Hostname, t.Namespace, t.Type, t.Version)
-	reply(w, map[string]any{
+	writeJSON(w, map[string]any{
 		"protocols": []string{"5.0"}, "os": t.OS, "arch": t.Arch, "filename": t.Filename(), "download_url": base + t.Filename(),
 		"shasums_url": base + "SHA256SUMS", "shasums_signature_url": base + "SHA256SUMS.sig", "shasum": hex.EncodeToString(sum[:]),
 		"signing_keys": map[string]any{"gpg_public_keys": []any{map[string]string{"ascii_armor": key.String()}}},
 	})
 }
 
-// file serves an archive, or the checksums of a version and their signature.
-func (r *Registry) file(w http.ResponseWriter, req *http.Request, parts []string, gate chan struct{}) {
+// serveFile serves an archive, the checksums of a version, or their signature.
+func (r *Registry) serveFile(w http.ResponseWriter, req *http.Request, parts []string, release chan struct{}) {
 	p := providermirror.Provider{Hostname: parts[1], Namespace: parts[2], Type: parts[3]}
 	r.mu.Lock()
 	var sums strings.Builder
@@ -259,14 +263,14 @@ func (r *Registry) file(w http.ResponseWriter, req *http.Request, parts []string
 		sum := sha256.Sum256(content)
 		fmt.Fprintf(&sums, "%x  %s\n", sum, t.Filename())
 		if t.Filename() == parts[5] {
-			if data = content; r.served[t] != nil {
-				data = r.served[t]
+			if data = content; r.poisoned[t] != nil {
+				data = r.poisoned[t]
 			}
 		}
 	}
 	signer := r.signer
-	if r.forged != nil {
-		signer = r.forged
+	if r.forgedSigner != nil {
+		signer = r.forgedSigner
 	}
 	r.mu.Unlock()
 	switch parts[5] {
@@ -282,13 +286,13 @@ func (r *Registry) file(w http.ResponseWriter, req *http.Request, parts []string
 			return
 		}
 		r.Archives.Add(1)
-		if gate != nil {
+		if release != nil {
 			w.Write(data[:len(data)/2])           //nolint:errcheck // the client notices
 			http.NewResponseController(w).Flush() //nolint:errcheck // the client notices
 			data = data[len(data)/2:]
-			r.middle <- struct{}{}
+			r.paused <- struct{}{}
 			select {
-			case <-gate:
+			case <-release:
 			case <-req.Context().Done():
 				return
 			}

@@ -23,9 +23,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// frontProxy configures the certificate with which the API server forwards requests
-// to aggregated API servers, as clusters have one. end removes its files.
-func frontProxy(e *envtest.Environment) (end func(), err error) {
+// configureFrontProxy configures the client certificate with which the API server
+// forwards requests to aggregated API servers, as real clusters do. remove deletes
+// the files of the certificate.
+func configureFrontProxy(e *envtest.Environment) (remove func(), err error) {
 	dir, err := os.MkdirTemp("", "front-proxy-")
 	if err != nil {
 		return nil, err
@@ -61,15 +62,16 @@ func frontProxy(e *envtest.Environment) (end func(), err error) {
 	} {
 		args.Set(flag, value)
 	}
-	return func() { os.RemoveAll(dir) }, nil //nolint:errcheck // of a temporary directory
+	return func() { os.RemoveAll(dir) }, nil //nolint:errcheck // a temporary directory
 }
 
-// Aggregate registers the aggregated API as deploy/operator/aggregation does, with
-// its rights, at a port of this machine in place of pods.
+// Aggregate registers the aggregated API and its RBAC rules with the manifests of
+// deploy/operator/aggregation. The API server forwards requests to a port of this
+// machine instead of pods.
 func (c *Cluster) Aggregate(t testing.TB, port int) {
 	t.Helper()
 	c.Need(t)
-	root, err := root()
+	root, err := moduleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,15 +102,16 @@ func (c *Cluster) Aggregate(t testing.TB, port int) {
 	})
 }
 
-// AggregatedServer returns the cluster with the account of the aggregated API
-// server, which has the rights of deploy/operator/aggregation/rbac.yaml.
+// AggregatedServer returns a client configuration for the service account of the
+// aggregated API server. The account has the rights of
+// deploy/operator/aggregation/rbac.yaml.
 func (c *Cluster) AggregatedServer() *rest.Config {
 	r := c.As("system:serviceaccount:coder-operator:coder-aggregated-apiserver", "system:serviceaccounts", "system:serviceaccounts:coder-operator")
-	r.Wrap(c.used.wrap)
+	r.Wrap(c.usedRights.wrapTransport)
 	return r
 }
 
-// As returns the cluster as a user sees it.
+// As returns a client configuration that impersonates a user.
 func (c *Cluster) As(user string, groups ...string) *rest.Config {
 	r := rest.CopyConfig(c.Rest)
 	r.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: append(groups, "system:authenticated")}

@@ -1,8 +1,9 @@
-// Package kubetest gives tests a real kube-apiserver over a real etcd, with the
-// operator's custom resources, and stands in for what the two lack: a Cluster's
-// Run plays the controllers and the kubelets that make pods of Deployments.
-// `make test-kube` builds the two programs and runs what needs them; without
-// them such tests are skipped and say so.
+// Package kubetest runs a real kube-apiserver and etcd for tests, with the custom
+// resources of the operator. There is no controller manager and no kubelet: a Node
+// simulates the Deployment controller and the kubelet.
+//
+// `make test-kube` builds the two programs and runs the tests that need them.
+// Without the programs, these tests are skipped with a message.
 package kubetest
 
 import (
@@ -30,17 +31,18 @@ import (
 	crlog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// assets is the variable that names the directory of the two programs.
-const assets = "KUBEBUILDER_ASSETS"
+// assetsEnv is the environment variable with the directory of the two programs.
+const assetsEnv = "KUBEBUILDER_ASSETS"
 
-// Main runs tests with one API server between them.
+// Main starts an API server, calls run with it, and returns the exit status of run.
+// Without the programs, it calls run with an empty Cluster.
 func Main(m *testing.M, scheme *runtime.Scheme, run func(*Cluster) int) int {
-	if os.Getenv(assets) == "" {
+	if os.Getenv(assetsEnv) == "" {
 		return run(&Cluster{})
 	}
 	crlog.SetLogger(logr.FromSlogHandler(slog.DiscardHandler))
 	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
-	root, err := root()
+	root, err := moduleRoot()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -48,28 +50,28 @@ func Main(m *testing.M, scheme *runtime.Scheme, run func(*Cluster) int) int {
 	e := &envtest.Environment{
 		CRDDirectoryPaths: []string{filepath.Join(root, "deploy", "crd")}, ErrorIfCRDPathMissing: true, Scheme: scheme,
 	}
-	// The cluster has neither the controller that makes default accounts nor
-	// nodes, so nothing waits for them.
+	// No controller creates the default service accounts, so pods must not wait for
+	// them.
 	e.ControlPlane.GetAPIServer().Configure().Append("disable-admission-plugins", "ServiceAccount")
-	end, err := frontProxy(e)
+	removeFiles, err := configureFrontProxy(e)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer end()
+	defer removeFiles()
 	rest, err := e.Start()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "start the API server:", err)
 		return 1
 	}
 	defer e.Stop() //nolint:errcheck // the process ends
-	rest.QPS = -1  // no bound
+	rest.QPS = -1  // no rate limit
 	c, err := client.New(rest, client.Options{Scheme: scheme})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	out := &Cluster{Rest: rest, Client: c, used: used{all: map[string]bool{}}}
+	out := &Cluster{Rest: rest, Client: c, usedRights: usedRights{rights: map[string]bool{}}}
 	if err := out.install(root, "namespace.yaml", "rbac.yaml", "roles.yaml"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -77,14 +79,14 @@ func Main(m *testing.M, scheme *runtime.Scheme, run func(*Cluster) int) int {
 	return run(out)
 }
 
-// install makes what files of deploy/operator have.
+// install creates the objects in files of deploy/operator.
 func (c *Cluster) install(root string, files ...string) error {
 	for _, name := range files {
 		f, err := os.Open(filepath.Join(root, "deploy", "operator", name))
 		if err != nil {
 			return err
 		}
-		defer f.Close() //nolint:errcheck // it was read
+		defer f.Close() //nolint:errcheck // the file was only read
 		d := yaml.NewYAMLOrJSONDecoder(f, 4096)
 		for {
 			u := &unstructured.Unstructured{}
@@ -101,21 +103,21 @@ func (c *Cluster) install(root string, files ...string) error {
 	return nil
 }
 
-// Operator returns the cluster with the operator's own account, which has the
-// rights of deploy/operator/rbac.yaml and no others.
+// Operator returns a client configuration for the service account of the operator,
+// which has exactly the rights of deploy/operator/rbac.yaml.
 func (c *Cluster) Operator() *rest.Config {
 	r := rest.CopyConfig(c.Rest)
-	r.QPS, r.Burst = 0, 0 // the operator's own
+	r.QPS, r.Burst = 0, 0 // the defaults, as the operator has them
 	r.Impersonate = rest.ImpersonationConfig{
 		UserName: "system:serviceaccount:coder-operator:coder-operator",
 		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:coder-operator", "system:authenticated"},
 	}
-	r.Wrap(c.used.wrap)
+	r.Wrap(c.usedRights.wrapTransport)
 	return r
 }
 
-// root returns the directory of the module.
-func root() (string, error) {
+// moduleRoot returns the root directory of the module.
+func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	for ; err == nil; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
@@ -128,23 +130,23 @@ func root() (string, error) {
 	return "", fmt.Errorf("no go.mod above the working directory: %w", os.ErrNotExist)
 }
 
-// Cluster is an API server.
+// Cluster is a running API server.
 type Cluster struct {
-	Rest   *rest.Config // nil when there is none
-	Client client.Client
-	used   used // by operators
+	Rest       *rest.Config // nil without an API server
+	Client     client.Client
+	usedRights usedRights // by Operator and AggregatedServer
 }
 
-// Need skips a test when there is no API server.
+// Need skips the test if there is no API server.
 func (c *Cluster) Need(t testing.TB) {
 	t.Helper()
 	if c.Rest == nil {
-		t.Skipf("needs a kube-apiserver and an etcd: run make test-kube, which sets $%s", assets)
+		t.Skipf("needs a kube-apiserver and an etcd: run make test-kube, which sets $%s", assetsEnv)
 	}
 }
 
-// Namespace makes a namespace of the test's own, which admits no pod that the
-// restricted Pod Security Standard does not allow.
+// Namespace creates a namespace for the test and returns its name. The namespace
+// enforces the restricted Pod Security Standard.
 func (c *Cluster) Namespace(t testing.TB) string {
 	t.Helper()
 	c.Need(t)
@@ -158,8 +160,8 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	return n.Name
 }
 
-// Until polls check until it returns "". After the timeout the test fails with the
-// last text.
+// Until calls check every 50 milliseconds until check returns "". After the timeout,
+// the test fails with the last message of check.
 func Until(t testing.TB, within time.Duration, check func(ctx context.Context) string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)

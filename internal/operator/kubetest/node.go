@@ -17,46 +17,47 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Process is what runs in a pod of a Node.
+// Process is a process that a Node runs for a pod.
 type Process interface {
-	// Stop is SIGTERM: it returns when the process has ended.
+	// Stop stops the process, as SIGTERM does, and returns after it has ended.
 	Stop()
 }
 
-// Broken is an image that no registry gives to a Node.
+// Broken is an image that a Node cannot pull.
 const Broken = "registry.example.com/forbidden"
 
-// Node plays the Deployment controller and the kubelet of one namespace: it
-// makes pods of Deployments, starts a process in each, rolls them when their
-// template changes, new before old, and ends idle ones first.
+// Node simulates the Deployment controller and the kubelet for one namespace. It
+// creates the pods of Deployments and starts a process for each. When a pod template
+// changes, it creates the new pods before it deletes the old ones. On scale-down, it
+// deletes idle pods first.
 type Node struct {
 	Cluster   *Cluster
 	Namespace string
-	// Start starts what a pod runs; env is its environment, read as the kubelet
-	// reads it. nil runs nothing.
+	// Start starts the process of a pod. env is the environment of the first
+	// container, resolved as the kubelet does. If Start is nil, pods have no process.
 	Start func(pod *corev1.Pod, env map[string]string) (Process, error)
-	// Every is how often it looks; zero is 50 milliseconds.
-	Every time.Duration
+	// Interval is the time between two reconciliations. Zero means 50 milliseconds.
+	Interval time.Duration
 
-	mu      sync.Mutex
-	running map[string]Process
-	ending  sync.WaitGroup
+	mu       sync.Mutex
+	running  map[string]Process
+	stopping sync.WaitGroup
 }
 
-// Run plays until the test ends.
+// Run starts the simulation. The test's cleanup stops it and all processes.
 func (n *Node) Run(t testing.TB) {
 	n.running = map[string]Process{}
-	if n.Every == 0 {
-		n.Every = 50 * time.Millisecond
+	if n.Interval == 0 {
+		n.Interval = 50 * time.Millisecond
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(n.Every)
+		tick := time.NewTicker(n.Interval)
 		defer tick.Stop()
 		for ctx.Err() == nil {
-			if err := n.sync(ctx); err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+			if err := n.reconcileAll(ctx); err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 				t.Log("node:", err)
 			}
 			select {
@@ -70,14 +71,15 @@ func (n *Node) Run(t testing.TB) {
 		<-done
 		n.mu.Lock()
 		for _, p := range n.running {
-			n.ending.Go(p.Stop)
+			n.stopping.Go(p.Stop)
 		}
 		n.mu.Unlock()
-		n.ending.Wait()
+		n.stopping.Wait()
 	})
 }
 
-func (n *Node) sync(ctx context.Context) error {
+// reconcileAll reconciles each Deployment of the namespace.
+func (n *Node) reconcileAll(ctx context.Context) error {
 	var all appsv1.DeploymentList
 	if err := n.Cluster.Client.List(ctx, &all, client.InNamespace(n.Namespace)); err != nil {
 		return err
@@ -87,21 +89,22 @@ func (n *Node) sync(ctx context.Context) error {
 		return err
 	}
 	for i := range all.Items {
-		if err := n.roll(ctx, &all.Items[i], pods.Items); err != nil {
+		if err := n.reconcile(ctx, &all.Items[i], pods.Items); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// roll takes one step towards what a Deployment asks for.
-func (n *Node) roll(ctx context.Context, d *appsv1.Deployment, pods []corev1.Pod) error {
+// reconcile creates and deletes pods of a Deployment to match its spec, and updates
+// its status.
+func (n *Node) reconcile(ctx context.Context, d *appsv1.Deployment, pods []corev1.Pod) error {
 	var current, old []corev1.Pod
 	for _, p := range pods {
 		switch {
 		case !metav1.IsControlledBy(&p, d):
 		case !p.DeletionTimestamp.IsZero():
-		case p.Annotations["template"] == templateOf(d):
+		case p.Annotations["template"] == templateVersion(d):
 			current = append(current, p)
 		default:
 			old = append(old, p)
@@ -112,7 +115,7 @@ func (n *Node) roll(ctx context.Context, d *appsv1.Deployment, pods []corev1.Pod
 	})
 	want := int(*d.Spec.Replicas)
 	for len(current) < want {
-		p, err := n.begin(ctx, d)
+		p, err := n.startPod(ctx, d)
 		if err != nil {
 			return err
 		}
@@ -125,10 +128,10 @@ func (n *Node) roll(ctx context.Context, d *appsv1.Deployment, pods []corev1.Pod
 	}
 	broken := d.Spec.Template.Spec.Containers[0].Image == Broken
 	for i := range surplus {
-		if broken { // no new pod becomes ready, so the old ones stay
+		if broken { // new pods do not become ready, so the old pods stay
 			break
 		}
-		if err := n.end(ctx, &surplus[i]); err != nil {
+		if err := n.deletePod(ctx, &surplus[i]); err != nil {
 			return err
 		}
 	}
@@ -146,22 +149,24 @@ func (n *Node) roll(ctx context.Context, d *appsv1.Deployment, pods []corev1.Pod
 	return n.Cluster.Client.Status().Update(ctx, d)
 }
 
-// templateOf names a version of a Deployment's pods.
-func templateOf(d *appsv1.Deployment) string {
+// templateVersion returns an identifier of a Deployment's pod template, which
+// changes when the pods must be replaced.
+func templateVersion(d *appsv1.Deployment) string {
 	s := d.Spec.Template.Spec
 	return fmt.Sprint(d.Spec.Template.Annotations, s.Containers[0].Image, s.Containers[0].Env, s.ServiceAccountName)
 }
 
-func (n *Node) begin(ctx context.Context, d *appsv1.Deployment) (*corev1.Pod, error) {
+// startPod creates a pod of a Deployment and starts its process.
+func (n *Node) startPod(ctx context.Context, d *appsv1.Deployment) (*corev1.Pod, error) {
 	p := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: *d.Spec.Template.Spec.DeepCopy()}
 	p.Name, p.Namespace = d.Name+"-"+rand.String(5), d.Namespace
 	if p.Annotations == nil {
 		p.Annotations = map[string]string{}
 	}
-	p.Annotations["template"] = templateOf(d)
+	p.Annotations["template"] = templateVersion(d)
 	p.Spec.NodeName = "node"
 	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("Deployment"))}
-	p.Finalizers = []string{"test/node"} // goes when the process has ended
+	p.Finalizers = []string{"test/node"} // deletePod removes it after the process has ended
 	broken := p.Spec.Containers[0].Image == Broken
 	if n.Start != nil && !broken {
 		env, err := n.environment(ctx, p)
@@ -190,11 +195,12 @@ func (n *Node) begin(ctx context.Context, d *appsv1.Deployment) (*corev1.Pod, er
 	return p, n.Cluster.Client.Status().Update(ctx, p)
 }
 
-// environment reads a container's variables as a kubelet does.
+// environment returns the environment of the pod's first container, resolved as the
+// kubelet does.
 func (n *Node) environment(ctx context.Context, p *corev1.Pod) (map[string]string, error) {
 	out := map[string]string{}
 	for _, e := range p.Spec.Containers[0].EnvFrom {
-		if err := n.source(ctx, p.Namespace, e, out); err != nil {
+		if err := n.addEnvFrom(ctx, p.Namespace, e, out); err != nil {
 			return nil, err
 		}
 	}
@@ -217,8 +223,8 @@ func (n *Node) environment(ctx context.Context, p *corev1.Pod) (map[string]strin
 	return out, nil
 }
 
-// source adds the variables of a ConfigMap or Secret.
-func (n *Node) source(ctx context.Context, namespace string, e corev1.EnvFromSource, out map[string]string) error {
+// addEnvFrom adds the variables of a ConfigMap or Secret to out.
+func (n *Node) addEnvFrom(ctx context.Context, namespace string, e corev1.EnvFromSource, out map[string]string) error {
 	if ref := e.ConfigMapRef; ref != nil {
 		c := &corev1.ConfigMap{}
 		if err := n.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, c); err != nil {
@@ -238,8 +244,9 @@ func (n *Node) source(ctx context.Context, namespace string, e corev1.EnvFromSou
 	return nil
 }
 
-// end ends a pod; it is there, with its deletion noted, until its process ends.
-func (n *Node) end(ctx context.Context, p *corev1.Pod) error {
+// deletePod deletes a pod and stops its process. The pod remains, with a deletion
+// timestamp, until its process has ended.
+func (n *Node) deletePod(ctx context.Context, p *corev1.Pod) error {
 	if err := n.Cluster.Client.Delete(ctx, p, client.GracePeriodSeconds(0)); err != nil {
 		return client.IgnoreNotFound(err)
 	}
@@ -248,7 +255,7 @@ func (n *Node) end(ctx context.Context, p *corev1.Pod) error {
 	delete(n.running, p.Name)
 	n.mu.Unlock()
 	key := client.ObjectKeyFromObject(p)
-	n.ending.Go(func() {
+	n.stopping.Go(func() {
 		if proc != nil {
 			proc.Stop()
 		}

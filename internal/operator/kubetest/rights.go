@@ -12,27 +12,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// used records the rights that requests use, as "verb group/resource".
-type used struct {
-	mu  sync.Mutex
-	all map[string]bool
+// usedRights records the rights that requests use, as "verb group/resource".
+type usedRights struct {
+	mu     sync.Mutex
+	rights map[string]bool
 }
 
-func (u *used) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTrip(func(r *http.Request) (*http.Response, error) {
-		u.note(r)
+// wrapTransport returns a transport that records the right of each request.
+func (u *usedRights) wrapTransport(next http.RoundTripper) http.RoundTripper {
+	return roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+		u.recordRequest(r)
 		return next.RoundTrip(r)
 	})
 }
 
-type roundTrip func(*http.Request) (*http.Response, error)
+type roundTripperFunc func(*http.Request) (*http.Response, error)
 
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// note records the right that a request uses. A path is
-// /api/v1/[namespaces/NS/]RESOURCE[/NAME[/SUB]], or has /apis/GROUP/VERSION in
-// the place of /api/v1.
-func (u *used) note(r *http.Request) {
+// recordRequest records the rights that a request uses. The path has the form
+// /api/v1/[namespaces/NS/]RESOURCE[/NAME[/SUB]], or the same with
+// /apis/GROUP/VERSION instead of /api/v1.
+func (u *usedRights) recordRequest(r *http.Request) {
 	p := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	group := ""
 	switch {
@@ -61,46 +62,48 @@ func (u *used) note(r *http.Request) {
 	case r.Method == http.MethodPut:
 		verbs[0] = "update"
 	case r.Header.Get("Content-Type") == "application/apply-patch+yaml" || r.Header.Get("Content-Type") == "application/apply-patch+cbor":
-		verbs = append(verbs, "create") // an apply needs both
+		verbs = append(verbs, "create") // a server-side apply needs both verbs
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, v := range verbs {
-		u.all[v+" "+group+"/"+resource] = true
+		u.rights[v+" "+group+"/"+resource] = true
 	}
 }
 
-// Unused returns the rights of roles that neither Operator nor AggregatedServer
-// has used, sorted. A role is a ClusterRole, or a Role if it has the form
-// namespace/name. Rights that Kubernetes checks elsewhere than in a request's path
-// are left out: those of the subresource finalizers. So are those over the events of
-// leader elections, which are sent in the background and patched when they repeat.
+// Unused returns the rights of roles that no client of Operator or AggregatedServer
+// has used, sorted. A role of the form namespace/name is a Role, any other is a
+// ClusterRole.
+//
+// Unused omits two kinds of rights. Kubernetes does not check rights to the
+// subresource finalizers by request path. Events of leader elections are sent in the
+// background, and patched only if they repeat.
 func (c *Cluster) Unused(ctx context.Context, roles ...string) ([]string, error) {
 	var rules []rbacv1.PolicyRule
 	for _, role := range roles {
 		namespace, name, ok := strings.Cut(role, "/")
-		of, key := &rbacv1.Role{}, client.ObjectKey{Namespace: namespace, Name: name}
+		namespaced, key := &rbacv1.Role{}, client.ObjectKey{Namespace: namespace, Name: name}
 		if !ok {
-			whole := &rbacv1.ClusterRole{}
-			if err := c.Client.Get(ctx, client.ObjectKey{Name: role}, whole); err != nil {
+			clusterRole := &rbacv1.ClusterRole{}
+			if err := c.Client.Get(ctx, client.ObjectKey{Name: role}, clusterRole); err != nil {
 				return nil, fmt.Errorf("read the ClusterRole %s: %w", role, err)
 			}
-			rules = append(rules, whole.Rules...)
-		} else if err := c.Client.Get(ctx, key, of); err != nil {
+			rules = append(rules, clusterRole.Rules...)
+		} else if err := c.Client.Get(ctx, key, namespaced); err != nil {
 			return nil, fmt.Errorf("read the Role %s: %w", role, err)
 		}
-		rules = append(rules, of.Rules...)
+		rules = append(rules, namespaced.Rules...)
 	}
-	c.used.mu.Lock()
-	defer c.used.mu.Unlock()
+	c.usedRights.mu.Lock()
+	defer c.usedRights.mu.Unlock()
 	var out []string
 	for _, rule := range rules {
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
 				for _, verb := range rule.Verbs {
 					right := verb + " " + group + "/" + resource
-					elsewhere := strings.HasSuffix(resource, "/finalizers") || group == "" && resource == "events"
-					if !c.used.all[right] && !elsewhere {
+					exempt := strings.HasSuffix(resource, "/finalizers") || group == "" && resource == "events"
+					if !c.usedRights.rights[right] && !exempt {
 						out = append(out, right)
 					}
 				}

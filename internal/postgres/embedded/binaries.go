@@ -21,14 +21,15 @@ import (
 // minMajor is the oldest PostgreSQL that the schema runs on.
 const minMajor = 13
 
-var majorOf = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
+var versionPattern = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 
 // findBinaries returns a directory with postgres and initdb of the wanted major
-// version ("" for any from minMajor on): the given one, PATH, where
-// distributions put them, else fetched into the cache.
+// version; "" accepts minMajor and later. It uses c.BinDir only, if set. Otherwise
+// it searches PATH and the directories of distributions, and finally downloads the
+// programs into the cache.
 func findBinaries(ctx context.Context, c Config, want string) (string, error) {
 	var seen []string
-	for _, dir := range candidates(c.BinDir) {
+	for _, dir := range candidateDirs(c.BinDir) {
 		major, err := majorVersion(ctx, dir)
 		if err != nil {
 			if c.BinDir != "" {
@@ -55,7 +56,7 @@ func findBinaries(ctx context.Context, c Config, want string) (string, error) {
 	return dir, nil
 }
 
-func candidates(given string) []string {
+func candidateDirs(given string) []string {
 	if given != "" {
 		return []string{given}
 	}
@@ -84,16 +85,16 @@ func majorVersion(ctx context.Context, dir string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("ask postgres for its version: %w", err)
 	}
-	m := majorOf.FindSubmatch(out)
+	m := versionPattern.FindSubmatch(out)
 	if m == nil {
 		return 0, fmt.Errorf("postgres says %q for its version", out)
 	}
 	return strconv.Atoi(string(m[1]))
 }
 
-// fetchBinaries returns the directory with PostgreSQL's programs in the cache.
-// It creates the cache, and download writes what it lacks below a directory for
-// temporary files: the programs into bin/bin there.
+// fetchBinaries returns the directory of PostgreSQL's programs in the cache. It
+// creates the cache directory if needed. If the programs are missing, download
+// writes them to bin/bin below scratch, a temporary directory.
 func fetchBinaries(c Config, want string, download func(v embeddedpostgres.PostgresVersion, scratch string) error) (string, error) {
 	if c.CacheDir == "" {
 		return "", errors.New("there is no cache directory")
@@ -129,9 +130,9 @@ func fetchBinaries(c Config, want string, download func(v embeddedpostgres.Postg
 	return bin, nil
 }
 
-// download downloads and unpacks PostgreSQL's programs. The library does so only
-// before it starts a server, so that server is started and stopped again. As
-// root it does not start, which does no harm once the programs exist.
+// download downloads and unpacks PostgreSQL's programs. The library does this only
+// as part of starting a server, so download starts a server and stops it. The
+// server fails to start as root, which is harmless because the programs exist then.
 func download(v embeddedpostgres.PostgresVersion, scratch string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -139,10 +140,10 @@ func download(v embeddedpostgres.PostgresVersion, scratch string) error {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
-	said := &tail{max: 4 << 10}
+	output := &tail{max: 4 << 10}
 	db := embeddedpostgres.NewDatabase(embeddedpostgres.DefaultConfig().Version(v).Port(uint32(port)).
 		CachePath(filepath.Join(scratch, "cache")).RuntimePath(filepath.Join(scratch, "run")).
-		BinariesPath(filepath.Join(scratch, "bin")).Logger(said))
+		BinariesPath(filepath.Join(scratch, "bin")).Logger(output))
 	if err := db.Start(); err != nil {
 		return err
 	}

@@ -2,7 +2,8 @@ package embedded
 
 import "sync"
 
-// syncBuffer is bytes under a lock, cut from the front.
+// syncBuffer is a buffer for concurrent use. When it exceeds its limit, it drops
+// the oldest bytes.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  []byte

@@ -1,11 +1,15 @@
-// Package embedded runs a private PostgreSQL as a child process, for
-// deployments that were given no database. The cluster lives in one directory,
-// answers on a Unix socket there (or, where paths are too long for one, on
-// loopback with a random password), and ends with its server: cleanly when the
-// server stops, and by the kernel's hand when the server is killed. The next
-// start recovers whatever the last end left. A lock keeps a second server from
-// the same data. PostgreSQL refuses to run as root, so a server that is root
-// runs it as somebody else. (CP-07)
+// Package embedded runs a private PostgreSQL as a child process, for deployments
+// without a configured database. (CP-07)
+//
+// All files of the cluster are in one directory. PostgreSQL listens on a Unix
+// socket there. If the path is too long for a socket, it listens on the loopback
+// address with a random password.
+//
+// PostgreSQL ends with its server. A server that stops shuts it down cleanly. When
+// the server is killed, the kernel signals PostgreSQL to stop. The next start runs
+// crash recovery if needed. A file lock prevents a second server from using the
+// same data. PostgreSQL refuses to run as root, so a server that runs as root
+// starts it as another user.
 package embedded
 
 import (
@@ -31,48 +35,49 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Config states where the cluster lives.
+// Config is the configuration of a cluster.
 type Config struct {
-	Dir      string // holds data, socket, password and lock; made when absent
-	BinDir   string // PostgreSQL's programs; "" looks on PATH and where distributions put them
-	CacheDir string // where fetched programs are kept when none are installed
+	Dir      string // directory of data, socket, password and lock; created if missing
+	BinDir   string // directory of PostgreSQL's programs; "" searches PATH and the directories of distributions
+	CacheDir string // directory for downloaded programs, if none are installed
 	Log      *slog.Logger
-	// Settings are given to postgres with -c, for tests.
+	// Settings are passed to postgres with -c, for tests.
 	Settings map[string]string
 }
 
-// maxSocketPath is what fits sun_path on every system, with the socket's own name.
+// maxSocketPath is the longest directory whose socket fits sun_path on every
+// operating system.
 const maxSocketPath = 103 - len("/.s.PGSQL.5432")
 
 // Cluster is a running PostgreSQL.
 type Cluster struct {
 	config Config
-	who    user
+	runAs  processUser
 	lock   *os.File
 	cmd    *exec.Cmd
-	exited chan struct{} // closed when the process is gone
+	exited chan struct{} // closed when the process has exited
 	url    string
 	stderr *tail
 }
 
-// Start initializes the cluster if need be, recovers and starts it, and waits
-// until it answers.
+// Start starts the cluster and waits until it accepts connections. It initializes
+// the data directory if needed.
 func Start(ctx context.Context, c Config) (*Cluster, error) {
-	who, err := unprivileged()
+	runAs, err := findUnprivilegedUser()
 	if err != nil {
 		return nil, err
 	}
-	if c.Dir, err = place(c.Dir, who); err != nil {
+	if c.Dir, err = resolveDir(c.Dir, runAs); err != nil {
 		return nil, err
 	}
-	if !who.reaches(c.CacheDir) {
+	if !runAs.canReach(c.CacheDir) {
 		c.CacheDir = c.Dir
 	}
 	lock, err := lockDir(c.Dir)
 	if err != nil {
 		return nil, err
 	}
-	cl := &Cluster{config: c, who: who, lock: lock, stderr: &tail{max: 64 << 10}}
+	cl := &Cluster{config: c, runAs: runAs, lock: lock, stderr: &tail{max: 64 << 10}}
 	if err := cl.start(ctx); err != nil {
 		lock.Close()
 		return nil, err
@@ -89,7 +94,7 @@ func (cl *Cluster) start(ctx context.Context) error {
 	if err := stopLeftover(ctx, cl.data()); err != nil {
 		return err
 	}
-	password, err := keepPassword(c.Dir)
+	password, err := loadOrCreatePassword(c.Dir)
 	if err != nil {
 		return err
 	}
@@ -102,14 +107,14 @@ func (cl *Cluster) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := cl.who.own(c.Dir); err != nil {
+	if err := cl.runAs.chown(c.Dir); err != nil {
 		return err
 	}
 	cl.cmd = exec.Command(filepath.Join(bin, "postgres"), args...)
 	cl.cmd.Dir = c.Dir
 	cl.cmd.Env = environment()
 	cl.cmd.Stderr, cl.cmd.Stdout = cl.stderr, cl.stderr
-	cl.who.apply(cl.cmd)
+	cl.runAs.configure(cl.cmd)
 	cl.exited = make(chan struct{})
 	started := make(chan error, 1)
 	go func() {
@@ -119,22 +124,23 @@ func (cl *Cluster) start(ctx context.Context) error {
 		err := cl.cmd.Start()
 		started <- err
 		if err == nil {
-			cl.cmd.Wait() //nolint:errcheck // the exit is what matters; its words are in stderr
+			cl.cmd.Wait() //nolint:errcheck // only the exit matters; cl.stderr has the error
 			close(cl.exited)
 		}
 	}()
 	if err := <-started; err != nil {
 		return fmt.Errorf("start %s: %w", cl.cmd.Path, err)
 	}
-	if err := cl.await(ctx); err != nil {
+	if err := cl.waitUntilReady(ctx); err != nil {
 		cl.kill()
 		return err
 	}
 	return nil
 }
 
-// environment is ours without the PG variables, which are meant for clients and
-// would bend the server's settings.
+// environment returns the environment of this process without PG* and LC_*
+// variables, and with LC_ALL=C. PG* variables are meant for clients and would
+// change settings of the server.
 func environment() []string {
 	env := []string{"LC_ALL=C"}
 	for _, v := range os.Environ() {
@@ -147,15 +153,15 @@ func environment() []string {
 
 func (cl *Cluster) data() string { return filepath.Join(cl.config.Dir, "data") }
 
-// initialize makes the data directory under another name first: a crash in
-// between leaves nothing that looks finished.
+// initialize creates the data directory. initdb writes to data.new, which is
+// renamed at the end, so that a crash leaves no incomplete data directory.
 func (cl *Cluster) initialize(ctx context.Context, bin, password string) error {
 	fresh := filepath.Join(cl.config.Dir, "data.new")
 	if err := os.RemoveAll(fresh); err != nil {
 		return fmt.Errorf("clear an unfinished database: %w", err)
 	}
 	pw := filepath.Join(cl.config.Dir, "password")
-	if err := cl.who.own(cl.config.Dir); err != nil {
+	if err := cl.runAs.chown(cl.config.Dir); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "--pgdata", fresh, "--username", "coder",
@@ -165,7 +171,7 @@ func (cl *Cluster) initialize(ctx context.Context, bin, password string) error {
 	if cl.config.Settings["fsync"] == "off" {
 		cmd.Args = append(cmd.Args, "--no-sync")
 	}
-	cl.who.apply(cmd)
+	cl.runAs.configure(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initialize the database with %s: %w\n%s", cmd.Path, err, bytes.TrimSpace(out))
 	}
@@ -175,7 +181,8 @@ func (cl *Cluster) initialize(ctx context.Context, bin, password string) error {
 	return nil
 }
 
-// arguments chooses socket or loopback and gives the command line.
+// arguments returns the command line of postgres and sets cl.url. It chooses the
+// Unix socket or the loopback address.
 func (cl *Cluster) arguments(password string) ([]string, error) {
 	c := cl.config
 	args := []string{"-D", cl.data(), "-c", "logging_collector=off"}
@@ -200,12 +207,14 @@ func (cl *Cluster) arguments(password string) ([]string, error) {
 		"-c", "unix_socket_directories="), nil
 }
 
-// quoteList quotes a value of a list setting, where commas and blanks part entries.
+// quoteList quotes an entry of a list setting, where commas and blanks separate
+// entries.
 func quoteList(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
-// await waits until the cluster answers, and makes the database when it is new.
-func (cl *Cluster) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute) // recovery after a crash may take its time
+// waitUntilReady waits until PostgreSQL accepts connections, and creates the
+// database coder if it is missing.
+func (cl *Cluster) waitUntilReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute) // crash recovery can take long
 	defer cancel()
 	admin := strings.Replace(cl.url, "/coder?", "/postgres?", 1)
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -214,11 +223,11 @@ func (cl *Cluster) await(ctx context.Context) error {
 		conn, err := pgx.Connect(ctx, admin)
 		if err == nil {
 			defer conn.Close(context.Background())
-			var there bool
-			if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = 'coder')").Scan(&there); err != nil {
+			var exists bool
+			if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = 'coder')").Scan(&exists); err != nil {
 				return fmt.Errorf("look for the database: %w", err)
 			}
-			if !there {
+			if !exists {
 				if _, err := conn.Exec(ctx, "CREATE DATABASE coder"); err != nil {
 					return fmt.Errorf("make the database: %w", err)
 				}
@@ -235,18 +244,20 @@ func (cl *Cluster) await(ctx context.Context) error {
 	}
 }
 
-// URL returns the connection URL. It holds a password only on loopback.
+// URL returns the connection URL. It contains a password only if the cluster
+// listens on the loopback address.
 func (cl *Cluster) URL() string { return cl.url }
 
-// Exited is closed when PostgreSQL has ended, asked or not.
+// Exited returns a channel that is closed when PostgreSQL has exited, for any
+// reason.
 func (cl *Cluster) Exited() <-chan struct{} { return cl.exited }
 
-// Output returns the last of what PostgreSQL said.
+// Output returns the end of PostgreSQL's output, at most 64 KiB.
 func (cl *Cluster) Output() string { return cl.stderr.String() }
 
-// Stop shuts the cluster down: connections are ended and everything is on
-// disk when it returns. When ctx ends first the process is killed, which the
-// next start recovers from.
+// Stop shuts the cluster down. It closes all connections, and all data is on disk
+// when it returns nil. If ctx ends first, Stop kills the process and returns an
+// error. The next start then runs crash recovery.
 func (cl *Cluster) Stop(ctx context.Context) error {
 	defer cl.lock.Close()
 	if err := cl.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -263,15 +274,15 @@ func (cl *Cluster) Stop(ctx context.Context) error {
 }
 
 func (cl *Cluster) kill() {
-	cl.cmd.Process.Kill() //nolint:errcheck // it may be gone
+	cl.cmd.Process.Kill() //nolint:errcheck // the process may have exited
 	<-cl.exited
 }
 
-// URL returns the connection URL of the cluster in dir, whether it runs or not;
-// an error when it has none that lasts.
+// URL returns the connection URL of the cluster in dir, whether it runs or not. It
+// returns an error if the URL changes at each start.
 func URL(dir string) (string, error) {
-	if there, err := os.ReadFile(filepath.Join(dir, Elsewhere)); err == nil {
-		dir = strings.TrimSpace(string(there))
+	if location, err := os.ReadFile(filepath.Join(dir, LocationFile)); err == nil {
+		dir = strings.TrimSpace(string(location))
 	}
 	if len(dir) > maxSocketPath {
 		return "", errors.New(
@@ -285,21 +296,22 @@ func URL(dir string) (string, error) {
 	return cl.url, nil
 }
 
-// Elsewhere is the file in a directory that has the path of its cluster, if that is another directory.
-const Elsewhere = "elsewhere"
+// LocationFile is the name of a file in Config.Dir. It contains the path of the
+// cluster's directory, if that is not Config.Dir.
+const LocationFile = "elsewhere"
 
-// place returns the directory in which the cluster lives, and makes it: dir, or,
-// when the user that PostgreSQL runs as cannot get there (root's own directories, in
-// a container that knows no user namespaces), one below /var/lib that is then
-// remembered in dir.
-func place(dir string, who user) (string, error) {
+// resolveDir returns the directory of the cluster and creates it. This is dir, if
+// the user that PostgreSQL runs as can reach dir. A user without a user namespace
+// cannot reach directories of root, as in some containers. resolveDir then chooses
+// a directory below /var/lib/coder and writes its path to LocationFile in dir.
+func resolveDir(dir string, runAs processUser) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make the database directory: %w", err)
 	}
-	note := filepath.Join(dir, Elsewhere)
-	there, err := os.ReadFile(note)
+	locationFile := filepath.Join(dir, LocationFile)
+	location, err := os.ReadFile(locationFile)
 	if errors.Is(err, os.ErrNotExist) {
-		if who.reaches(dir) {
+		if runAs.canReach(dir) {
 			return dir, nil
 		}
 		if dataVersion(filepath.Join(dir, "data")) != "" {
@@ -309,13 +321,13 @@ func place(dir string, who user) (string, error) {
 			)
 		}
 		sum := sha256.Sum256([]byte(dir))
-		there = []byte(filepath.Join("/var/lib/coder", "postgres-"+hex.EncodeToString(sum[:4])))
-		err = os.WriteFile(note, append(there, '\n'), 0o600)
+		location = []byte(filepath.Join("/var/lib/coder", "postgres-"+hex.EncodeToString(sum[:4])))
+		err = os.WriteFile(locationFile, append(location, '\n'), 0o600)
 	}
 	if err != nil {
 		return "", fmt.Errorf("find the database directory: %w", err)
 	}
-	dir = strings.TrimSpace(string(there))
+	dir = strings.TrimSpace(string(location))
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return "", fmt.Errorf("make the database directory: %w", err)
 	}
@@ -325,8 +337,9 @@ func place(dir string, who user) (string, error) {
 	return dir, nil
 }
 
-// keepPassword reads the cluster's password, making one the first time.
-func keepPassword(dir string) (string, error) {
+// loadOrCreatePassword reads the cluster's password from dir. The first call
+// creates a random one.
+func loadOrCreatePassword(dir string) (string, error) {
 	path := filepath.Join(dir, "password")
 	b, err := os.ReadFile(path)
 	if err == nil {
@@ -342,7 +355,8 @@ func keepPassword(dir string) (string, error) {
 	return p, os.Rename(path+".new", path)
 }
 
-// dataVersion returns the major version that a data directory belongs to, "" when there is none.
+// dataVersion returns the major version of PostgreSQL that a data directory belongs
+// to; "" if the directory is missing or not initialized.
 func dataVersion(data string) string {
 	b, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
 	if err != nil {
@@ -351,7 +365,7 @@ func dataVersion(data string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// tail keeps the last bytes of what a process says.
+// tail is a writer that keeps the last max bytes of a process's output.
 type tail struct {
 	ring syncBuffer
 	max  int

@@ -19,8 +19,8 @@ func config(dir string) embedded.Config {
 	return embedded.Config{Dir: dir, Log: slog.New(slog.DiscardHandler)}
 }
 
-// tempDir is a directory that any user can reach, as PostgreSQL may have to run
-// as another.
+// tempDir returns a directory that any user can reach, because PostgreSQL may run
+// as another user.
 func tempDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -62,7 +62,7 @@ func query(t *testing.T, url, sql string) string {
 	return s
 }
 
-func keep(t *testing.T, url, value string) {
+func storeRow(t *testing.T, url, value string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
@@ -77,7 +77,7 @@ func keep(t *testing.T, url, value string) {
 func TestDataOutlivesTheCluster(t *testing.T) {
 	c := config(tempDir(t))
 	cl := start(t, c)
-	keep(t, cl.URL(), "here")
+	storeRow(t, cl.URL(), "here")
 	stop(t, cl)
 	cl = start(t, c)
 	defer stop(t, cl)
@@ -86,7 +86,7 @@ func TestDataOutlivesTheCluster(t *testing.T) {
 	}
 	url, err := embedded.URL(c.Dir)
 	if err != nil || url != cl.URL() {
-		t.Errorf("URL(%q) = %q, %v; the cluster says %q", c.Dir, url, err, cl.URL())
+		t.Errorf("URL(%q) = %q, %v; the URL of the cluster is %q", c.Dir, url, err, cl.URL())
 	}
 }
 
@@ -125,17 +125,17 @@ func TestBinariesThatDoNotFitAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := embedded.Start(t.Context(), c); err == nil || !strings.Contains(err.Error(), "no PostgreSQL 12") {
-		t.Errorf("data of a version that is not here: %v", err)
+		t.Errorf("data of a version that is not installed: %v", err)
 	}
 }
 
-// TestKilledServer runs a server process (this test binary again) that is
-// killed with SIGKILL: its PostgreSQL must end, and the next start must find
-// every committed row.
+// TestKilledServer runs this test binary as a server process and kills it with
+// SIGKILL. Its PostgreSQL must exit, and the next start must find all committed
+// rows.
 func TestKilledServer(t *testing.T) {
 	if dir := os.Getenv("EMBEDDED_TEST_DIR"); dir != "" {
 		cl := start(t, config(dir))
-		keep(t, cl.URL(), "committed")
+		storeRow(t, cl.URL(), "committed")
 		os.Stdout.WriteString("ready\n")
 		<-cl.Exited()
 		return
@@ -152,7 +152,7 @@ func TestKilledServer(t *testing.T) {
 	}
 	b := make([]byte, 6)
 	if _, err := out.Read(b); err != nil || string(b) != "ready\n" {
-		t.Fatalf("the child said %q, %v", b, err)
+		t.Fatalf("the child wrote %q, %v", b, err)
 	}
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -165,8 +165,8 @@ func TestKilledServer(t *testing.T) {
 	}
 }
 
-// TestAnotherPostgresKeepsRunning starts a cluster that a crash left with the
-// process id of what is another cluster by now.
+// TestAnotherPostgresKeepsRunning starts a cluster whose postmaster.pid, left by a
+// crash, has the process ID of another cluster. That cluster must keep running.
 func TestAnotherPostgresKeepsRunning(t *testing.T) {
 	other, c := config(tempDir(t)), config(tempDir(t))
 	running := start(t, other)

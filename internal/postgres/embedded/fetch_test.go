@@ -11,7 +11,7 @@ import (
 )
 
 // TestFetchOnFreshDisk downloads PostgreSQL to a cache directory that does not
-// exist, as at the first start of a server. The next start finds it there.
+// exist, as at the first start of a server. The next start uses the cache.
 func TestFetchOnFreshDisk(t *testing.T) {
 	c := Config{CacheDir: filepath.Join(t.TempDir(), "home", ".cache", "coder")}
 	downloads := 0

@@ -9,24 +9,24 @@ import (
 	"syscall"
 )
 
-// user is whom the child runs as: always ourselves here.
-type user struct{}
+// processUser is the user that PostgreSQL runs as: on macOS, always the user of
+// this process.
+type processUser struct{}
 
-func unprivileged() (user, error) {
+func findUnprivilegedUser() (processUser, error) {
 	if os.Geteuid() == 0 {
-		return user{}, errors.New("PostgreSQL does not run as root: start the server as another user, or give --postgres-url")
+		return processUser{}, errors.New("PostgreSQL does not run as root: start the server as another user, or give --postgres-url")
 	}
-	return user{}, nil
+	return processUser{}, nil
 }
 
-func (user) reaches(string) bool { return true }
+func (processUser) canReach(string) bool { return true }
 
-func (user) own(string) error { return nil }
+func (processUser) chown(string) error { return nil }
 
-func (user) apply(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func (processUser) configure(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// isPostgres reports whether the process is a PostgreSQL that was started with
-// data.
+// isPostgres reports whether the process is a PostgreSQL with this data directory.
 func isPostgres(pid int, data string) bool {
 	out, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	return err == nil && strings.Contains(string(out), "postgres -D "+data+" ")

@@ -12,25 +12,28 @@ import (
 	"syscall"
 )
 
-// user is whom the child runs as.
-type user struct {
-	namespace bool                // root here, somebody else inside a user namespace: files stay root's
-	drop      *syscall.Credential // somebody else altogether
+// processUser is the user that PostgreSQL runs as. The zero value is the user of
+// this process.
+type processUser struct {
+	namespace bool                // a user namespace maps root to namespaceID; files keep root as owner
+	drop      *syscall.Credential // credentials of another account
 }
 
-// inside is the id that root has inside the namespace; any but 0.
-const inside = 1000
+// namespaceID is the user and group ID of root inside the user namespace. Any ID
+// except 0 works.
+const namespaceID = 1000
 
-// unprivileged finds a user other than root to run as. Nothing changes for a
-// server that is not root. A user namespace needs no ownership of its own; where
-// the kernel or a container forbids it, the account postgres or nobody takes over.
-func unprivileged() (user, error) {
+// findUnprivilegedUser returns the user that PostgreSQL runs as, which is never
+// root. A server that does not run as root uses its own user. A server that runs as
+// root uses a user namespace, because files then keep their owner. If the kernel or
+// a container forbids user namespaces, it uses the account postgres or nobody.
+func findUnprivilegedUser() (processUser, error) {
 	if os.Geteuid() != 0 {
-		return user{}, nil
+		return processUser{}, nil
 	}
-	u := user{namespace: true}
+	u := processUser{namespace: true}
 	probe := exec.Command("/bin/true")
-	u.apply(probe)
+	u.configure(probe)
 	if probe.Run() == nil {
 		return u, nil
 	}
@@ -44,15 +47,15 @@ func unprivileged() (user, error) {
 		if err1 != nil || err2 != nil || uid == 0 {
 			continue
 		}
-		return user{drop: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
+		return processUser{drop: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 	}
-	return user{}, errors.New(
+	return processUser{}, errors.New(
 		"PostgreSQL does not run as root, and there is no account postgres or nobody to run it as: start the server as another user, or give --postgres-url",
 	)
 }
 
-// reaches reports whether the child may pass through the directories above dir.
-func (u user) reaches(dir string) bool {
+// canReach reports whether the user can traverse the directories above dir.
+func (u processUser) canReach(dir string) bool {
 	if u.drop == nil || dir == "" {
 		return true
 	}
@@ -67,8 +70,8 @@ func (u user) reaches(dir string) bool {
 	}
 }
 
-// own makes the child's user the owner of the tree.
-func (u user) own(dir string) error {
+// chown makes the user the owner of dir and all files below it.
+func (u processUser) chown(dir string) error {
 	owner := os.Geteuid()
 	group := os.Getegid()
 	if u.drop != nil {
@@ -91,33 +94,33 @@ func (u user) own(dir string) error {
 	})
 }
 
-// apply makes cmd run as the user, in a process group of its own (a Ctrl-C on
-// the terminal is for the server, which then stops it in order), and end in an
-// orderly way when the server is gone.
-func (u user) apply(cmd *exec.Cmd) {
+// configure makes cmd run as the user. The command gets its own process group: on
+// Ctrl-C the server shuts PostgreSQL down, not the terminal. When the server dies,
+// the kernel sends SIGINT to the command, which then shuts down cleanly.
+func (u processUser) configure(cmd *exec.Cmd) {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGINT}
 	switch {
 	case u.namespace:
 		a.Cloneflags = syscall.CLONE_NEWUSER
-		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Geteuid(), Size: 1}}
-		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Getegid(), Size: 1}}
+		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: namespaceID, HostID: os.Geteuid(), Size: 1}}
+		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: namespaceID, HostID: os.Getegid(), Size: 1}}
 	case u.drop != nil:
 		a.Credential = u.drop
 	}
 	cmd.SysProcAttr = a
 }
 
-// isPostgres reports whether the process is a PostgreSQL that runs in data.
+// isPostgres reports whether the process is a PostgreSQL with this data directory.
 func isPostgres(pid int, data string) bool {
 	process := filepath.Join("/proc", strconv.Itoa(pid))
 	name, err := os.ReadFile(filepath.Join(process, "comm"))
 	if err != nil || !bytes.HasPrefix(name, []byte("postgres")) {
 		return false
 	}
-	there, err := os.Stat(filepath.Join(process, "cwd"))
+	cwd, err := os.Stat(filepath.Join(process, "cwd"))
 	if err != nil {
 		return false
 	}
-	here, err := os.Stat(data)
-	return err == nil && os.SameFile(there, here)
+	dir, err := os.Stat(data)
+	return err == nil && os.SameFile(cwd, dir)
 }

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockDir takes the directory for this process; the kernel gives it back when
-// the process ends, however it ends.
+// lockDir locks the directory for this process. The kernel releases the lock when
+// the process ends, for any reason.
 func lockDir(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -45,16 +45,17 @@ func lockDir(dir string) (*os.File, error) {
 	return f, err
 }
 
-// stopLeftover ends a PostgreSQL that outlived the server that started it. The
-// caller holds the lock of the directory. A process id in a file that a crash
-// left may belong to another process by now, such as another PostgreSQL: that
-// process is left alone, and the file is removed, which PostgreSQL would take for
-// a sign that the data is in use.
+// stopLeftover stops a PostgreSQL that outlived the server that started it. The
+// caller holds the lock of the directory.
+//
+// After a crash, the process ID in postmaster.pid may belong to another process by
+// now, even to another PostgreSQL. stopLeftover does not signal such a process. It
+// removes the file, because PostgreSQL would conclude that the data is in use.
 func stopLeftover(ctx context.Context, data string) error {
 	file := filepath.Join(data, "postmaster.pid")
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return nil //nolint:nilerr // no file: nothing was left
+		return nil //nolint:nilerr // no file, so PostgreSQL stopped cleanly or never ran
 	}
 	first, _, _ := strings.Cut(string(b), "\n")
 	pid, err := strconv.Atoi(strings.TrimSpace(first))
@@ -68,7 +69,7 @@ func stopLeftover(ctx context.Context, data string) error {
 		return nil
 	}
 	if err := syscall.Kill(pid, syscall.SIGINT); err != nil {
-		return nil //nolint:nilerr // it is gone
+		return nil //nolint:nilerr // the process has exited
 	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

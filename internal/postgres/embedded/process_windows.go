@@ -7,19 +7,20 @@ import (
 	"os/exec"
 )
 
-// user is whom the child runs as.
-type user struct{}
+// processUser is the user that PostgreSQL runs as. Windows has no implementation.
+type processUser struct{}
 
-// unprivileged refuses: the server's own database is for Linux and macOS.
-func unprivileged() (user, error) {
-	return user{}, errors.New("there is no built-in PostgreSQL on Windows: give --postgres-url")
+// findUnprivilegedUser returns an error: the built-in PostgreSQL needs Linux or
+// macOS.
+func findUnprivilegedUser() (processUser, error) {
+	return processUser{}, errors.New("there is no built-in PostgreSQL on Windows: give --postgres-url")
 }
 
-func (user) reaches(string) bool { return true }
+func (processUser) canReach(string) bool { return true }
 
-func (user) own(string) error { return nil }
+func (processUser) chown(string) error { return nil }
 
-func (user) apply(*exec.Cmd) {}
+func (processUser) configure(*exec.Cmd) {}
 
 func lockDir(dir string) (*os.File, error) { return os.CreateTemp(dir, "lock") }
 

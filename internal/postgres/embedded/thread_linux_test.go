@@ -12,18 +12,19 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
-// TestThreadOfTheCaller checks that a cluster outlives the thread of its starter. The kernel
-// sends the signal for the death of a parent when the thread that started the child ends.
+// TestThreadOfTheCaller checks that a cluster outlives the thread that called Start.
+// The kernel sends the parent death signal when the thread that started the child
+// ends, not the process.
 func TestThreadOfTheCaller(t *testing.T) {
 	c := config(tempDir(t))
 	clusters, threads := make(chan *embedded.Cluster, 1), make(chan int, 1)
-	begun := make(chan struct{})
-	var begin func()
-	begin = func() { // on a thread that ends with it
+	started := make(chan struct{})
+	var startOnThread func()
+	startOnThread = func() { // locked to a thread that ends with this function
 		runtime.LockOSThread()
-		if syscall.Gettid() == os.Getpid() { // the main thread never ends; the next one is another
-			go begin()
-			<-begun
+		if syscall.Gettid() == os.Getpid() { // the main thread never ends, so use another thread
+			go startOnThread()
+			<-started
 			return
 		}
 		cl, err := embedded.Start(t.Context(), c)
@@ -32,9 +33,9 @@ func TestThreadOfTheCaller(t *testing.T) {
 		}
 		clusters <- cl
 		threads <- syscall.Gettid()
-		close(begun)
+		close(started)
 	}
-	go begin()
+	go startOnThread()
 	cl := testwait.Receive(t, "a cluster", clusters)
 	thread := testwait.Receive(t, "its thread", threads)
 	if cl == nil {

@@ -1,6 +1,6 @@
-// Package migrated keeps a stopped PostgreSQL cluster that has the whole schema,
-// and copies it for test processes: initdb and the migrations run once for all of
-// them.
+// Package migrated caches a stopped PostgreSQL cluster that has the whole schema and
+// copies it for test processes, so that initdb and the migrations run only once for
+// all of them.
 package migrated
 
 import (
@@ -25,36 +25,36 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/embedded"
 )
 
-// unused is how long a cached cluster is kept that no process copies.
-const unused = 24 * time.Hour
+// cacheTTL is how long a cached cluster is kept after the last copy.
+const cacheTTL = 24 * time.Hour
 
-// source is the directory of a stopped cluster with the whole schema, which
-// every test process copies instead of running initdb and the migrations. Its
-// name has a digest of the migrations, so that a changed schema gets another.
-var source = sync.OnceValues(func() (string, error) {
-	if err := os.MkdirAll(root(), 0o755); err != nil {
+// sourceDir returns the directory of the cached cluster, which the first call
+// creates if needed. Its name contains a digest of the migrations, so that a changed
+// schema gets a new directory.
+var sourceDir = sync.OnceValues(func() (string, error) {
+	if err := os.MkdirAll(cacheDir(), 0o755); err != nil {
 		return "", err
 	}
-	sum, err := digest()
+	sum, err := schemaDigest()
 	if err != nil {
 		return "", err
 	}
-	lock, err := os.OpenFile(filepath.Join(root(), "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(filepath.Join(cacheDir(), "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return "", err
 	}
 	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil { // one process builds it
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil { // only one process creates the cluster
 		return "", err
 	}
-	sweep(root())
-	dir := filepath.Join(root(), "migrated-"+sum)
+	removeStale(cacheDir())
+	dir := filepath.Join(cacheDir(), "migrated-"+sum)
 	if _, err := os.Stat(dir); err != nil {
-		fresh, err := owned()
+		fresh, err := newOwnedDir()
 		if err != nil {
 			return "", err
 		}
-		if err := build(fresh); err != nil {
+		if err := buildCluster(fresh); err != nil {
 			return "", err
 		}
 		if err := os.Rename(fresh, dir); err != nil {
@@ -62,12 +62,13 @@ var source = sync.OnceValues(func() (string, error) {
 		}
 	}
 	now := time.Now()
-	return dir, os.Chtimes(dir, now, now) // see sweep
+	return dir, os.Chtimes(dir, now, now) // removeStale uses the time of the last copy
 })
 
-// root is the directory of all clusters of tests: in memory where Linux has
-// enough of it, because most of the time of a clone is the creation of files.
-var root = sync.OnceValue(func() string {
+// cacheDir returns the directory of all clusters of tests. It is in memory, if
+// /dev/shm has more than 4 GiB free, because creating files takes most of the time
+// of a clone.
+var cacheDir = sync.OnceValue(func() string {
 	const memory, enough = "/dev/shm", 4 << 30
 	var free syscall.Statfs_t
 	if syscall.Statfs(memory, &free) == nil && free.Bavail*uint64(free.Bsize) > enough {
@@ -76,10 +77,11 @@ var root = sync.OnceValue(func() string {
 	return filepath.Join(os.TempDir(), "coder-test-postgres")
 })
 
-// digest identifies the content of a migrated cluster.
-func digest() (string, error) {
+// schemaDigest returns a digest of the content of a migrated cluster: the server
+// version and all migrations.
+func schemaDigest() (string, error) {
 	sum := sha256.New()
-	fmt.Fprintln(sum, codersdk.Version()) // migrations write it down
+	fmt.Fprintln(sum, codersdk.Version()) // migrations store the version
 	err := fs.WalkDir(postgres.Migrations(), ".", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
@@ -92,8 +94,8 @@ func digest() (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:8]), err
 }
 
-// build migrates a new cluster in dir and stops it.
-func build(dir string) error {
+// buildCluster creates a cluster in dir, runs the migrations, and stops it.
+func buildCluster(dir string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	c, err := embedded.Start(ctx, Config(dir))
@@ -107,39 +109,39 @@ func build(dir string) error {
 	return err
 }
 
-// Config returns the configuration of a cluster in dir that need not survive a
-// crash of the machine.
+// Config returns the configuration of a cluster in dir that does not have to survive
+// a crash of the machine.
 func Config(dir string) embedded.Config {
 	return embedded.Config{
 		Dir: dir, Log: slog.New(slog.DiscardHandler),
 		Settings: map[string]string{
 			"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
 			"max_connections": "300", "shared_buffers": "64MB", "autovacuum": "off", "max_wal_size": "512MB",
-			"dynamic_shared_memory_type": "mmap", // is in dir, so it does not outlive a PostgreSQL that is killed
+			"dynamic_shared_memory_type": "mmap", // shared memory is a file in dir, so it does not outlive a killed PostgreSQL
 		},
 	}
 }
 
-// owned creates a directory that sweep removes once this process has ended. Its name is new: another
-// process can have had this process's id.
-func owned() (string, error) { return os.MkdirTemp(root(), strconv.Itoa(os.Getpid())+"-") }
+// newOwnedDir creates a directory that removeStale removes after this process has
+// ended. Its name is unique, because an earlier process may have had the same ID.
+func newOwnedDir() (string, error) { return os.MkdirTemp(cacheDir(), strconv.Itoa(os.Getpid())+"-") }
 
-// Copy copies the migrated cluster into a new directory, which is removed once
-// this process has ended. Its database coder has the schema. It may be called by
-// several goroutines.
+// Copy copies the migrated cluster into a new directory, which is removed after this
+// process has ended. The database coder of the cluster has the schema. Copy is safe
+// for concurrent use.
 func Copy() (dir string, err error) {
-	from, err := source()
+	from, err := sourceDir()
 	if err != nil {
 		return "", err
 	}
-	if dir, err = owned(); err != nil {
+	if dir, err = newOwnedDir(); err != nil {
 		return "", err
 	}
 	data := filepath.Join(dir, "data")
 	if err := os.CopyFS(data, os.DirFS(filepath.Join(from, "data"))); err != nil {
 		return "", err
 	}
-	if err := os.Chmod(data, 0o700); err != nil { // PostgreSQL wants it
+	if err := os.Chmod(data, 0o700); err != nil { // PostgreSQL requires this mode
 		return "", err
 	}
 	password, err := os.ReadFile(filepath.Join(from, "password"))
@@ -153,9 +155,9 @@ func Copy() (dir string, err error) {
 }
 
 // Provide makes a copy of the migrated cluster the built-in database of the server
-// with that configuration directory, which must not have a database. The copy
-// survives kill -9 of all processes, but not a crash of the machine. remove removes
-// it once the server has ended.
+// that uses configDir. The directory must not have a database yet. The copy survives
+// kill -9 of all processes, but not a crash of the machine. The caller calls remove
+// after the server has ended.
 func Provide(configDir string) (remove func(), err error) {
 	dir, err := Copy()
 	if err != nil {
@@ -168,45 +170,47 @@ func Provide(configDir string) (remove func(), err error) {
 	_, err = file.WriteString("fsync = off\nfull_page_writes = off\ndynamic_shared_memory_type = mmap\n")
 	builtin := filepath.Join(configDir, "postgres")
 	err = errors.Join(err, file.Close(), os.MkdirAll(builtin, 0o700),
-		os.WriteFile(filepath.Join(builtin, embedded.Elsewhere), []byte(dir+"\n"), 0o600))
-	return func() { os.RemoveAll(dir) }, err //nolint:errcheck // it is removed at the end of this process too
+		os.WriteFile(filepath.Join(builtin, embedded.LocationFile), []byte(dir+"\n"), 0o600))
+	return func() { os.RemoveAll(dir) }, err //nolint:errcheck // the shell of removeAfterwards removes it too
 }
 
-// open holds the pipes of removeAfterwards, which a collected file would close.
-var open struct {
+// openPipes references the pipes of removeAfterwards, because the garbage collector
+// closes unreferenced files.
+var openPipes struct {
 	sync.Mutex
 	pipes []*os.File
 }
 
-// removeAfterwards starts a shell that removes dir once this process has ended,
-// however it ends, and the PostgreSQL that runs in dir, which the kernel then stops.
+// removeAfterwards starts a shell that removes dir. The shell waits until this
+// process has ended, for any reason, and until the PostgreSQL in dir has exited. The
+// kernel stops that PostgreSQL when this process ends.
 func removeAfterwards(dir string) error {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	open.Lock()
-	open.pipes = append(open.pipes, w)
-	open.Unlock()
+	openPipes.Lock()
+	openPipes.pipes = append(openPipes.pipes, w)
+	openPipes.Unlock()
 	shell := exec.Command("sh", "-c", `cat
 		while kill -0 "$(head -n 1 "$0/data/postmaster.pid")"; do sleep 0.1; done
 		rm -rf "$0"`, dir)
 	shell.Stdin = r
-	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the tests
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C must not stop the shell
 	return shell.Start()
 }
 
-// sweep removes the clusters of test processes that have ended, and cached ones
-// that were not copied for long.
-func sweep(root string) {
+// removeStale removes the clusters of test processes that have ended, and cached
+// clusters that were not copied for cacheTTL.
+func removeStale(root string) {
 	entries, _ := os.ReadDir(root)
 	for _, e := range entries {
 		process, _, _ := strings.Cut(e.Name(), "-")
 		pid, err := strconv.Atoi(process)
 		gone := err == nil && syscall.Kill(pid, 0) != nil
 		if info, err := e.Info(); err == nil && process == "migrated" {
-			gone = time.Since(info.ModTime()) > unused
+			gone = time.Since(info.ModTime()) > cacheTTL
 		}
 		if gone {
 			os.RemoveAll(filepath.Join(root, e.Name())) //nolint:errcheck // the next process tries again
