@@ -204,8 +204,8 @@ func (m *matrix) read(workspace, file string) []byte {
 }
 
 // complete checks that a workspace runs and that its scripts have ended. The slow
-// script must have started begun times.
-func (m *matrix) complete(workspace string, begun int) {
+// script must have started that many times.
+func (m *matrix) complete(workspace string, starts int) {
 	t := m.t
 	t.Helper()
 	if out := m.coder("list"); !strings.Contains(line(out, m.name+"-"+workspace), "Running") {
@@ -213,9 +213,9 @@ func (m *matrix) complete(workspace string, begun int) {
 	}
 	quick := "quick\n"
 	if m.tofu {
-		quick = strings.Repeat(quick, begun)
+		quick = strings.Repeat(quick, starts)
 	}
-	if string(m.read(workspace, "slow")) != "slow\n" || string(m.read(workspace, "quick")) != quick || bytes.Count(m.read(workspace, "begun"), []byte("begun")) != begun {
+	if string(m.read(workspace, "slow")) != "slow\n" || string(m.read(workspace, "quick")) != quick || bytes.Count(m.read(workspace, "begun"), []byte("begun")) != starts {
 		t.Errorf("%s: slow %q, quick %q, begun %q", workspace, m.read(workspace, "slow"), m.read(workspace, "quick"), m.read(workspace, "begun"))
 	}
 	out := m.coder("state", "pull", m.name+"-"+workspace)

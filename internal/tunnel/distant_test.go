@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// addDistance gives the direct path a round trip of 20 ms, longer than through the relay. Its
+// addDistance sets the round trip of the direct path to 20 ms, longer than through the relay. Its
 // delay first varies, so that windows stop doubling.
 func addDistance(n *memNetwork) {
 	n.mu.Lock()
