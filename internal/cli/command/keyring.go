@@ -87,11 +87,12 @@ func (a *Run) StoreSession(u *url.URL, token string) error {
 // storedFor reports whether the stored URL is that of the server at u, or
 // absent.
 func (a *Run) storedFor(u *url.URL) (bool, error) {
-	stored, err := a.StoredServer()
-	if err != nil {
-		return false, err
+	s, err := a.Stored("url")
+	if err != nil || s == "" {
+		return err == nil, err
 	}
-	return stored == nil || stored.Scheme == u.Scheme && account(stored) == account(u), nil
+	stored, err := ParseServer(s)
+	return err == nil && stored.Scheme == u.Scheme && account(stored) == account(u), nil
 }
 
 // ForgetSession removes the stored session for the server at u, and the stored

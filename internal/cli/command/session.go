@@ -34,7 +34,11 @@ func (a *Run) StoredServer() (*url.URL, error) {
 	if err != nil || s == "" {
 		return nil, err
 	}
-	return ParseServer(s)
+	u, err := ParseServer(s)
+	if err != nil {
+		err = Failure("the stored URL is not valid: %v; run 'coder login <url>'", err)
+	}
+	return u, err
 }
 
 // ParseServer parses the URL of a server. Without a scheme it assumes https, or
@@ -95,7 +99,7 @@ func (a *Run) Client(ctx context.Context) (*codersdk.Client, error) {
 	return c, nil
 }
 
-// notLoggedIn is the text that scripts match.
+// notLoggedIn is the start of a message that scripts match, so its words stay.
 const notLoggedIn = "You are not logged in"
 
 // NotLoggedIn returns the error of a command that needs a session on the server

@@ -18,36 +18,34 @@ const (
 	linkPoll     = time.Second
 )
 
-// linkProviders waits until the owner of a workspace has linked the providers of external authentication that
-// a template version requires, if the user is the owner: "me" or a name. It shows the pages; those of optional
-// providers, too, without waiting.
+// linkProviders shows the pages on which the owner of a workspace links the providers of external authentication
+// that a template version declares, and waits for the required ones. owner is "me" or a username; for the
+// workspace of another user it does nothing.
 func linkProviders(ctx context.Context, a *command.Run, c *codersdk.Client, version uuid.UUID, owner string) error {
 	declared, err := c.TemplateVersionExternalAuth(ctx, version)
 	if codersdk.Is(err, codersdk.CodeNotFound) { // an older server
 		return nil
 	}
-	if err != nil {
+	if err != nil || len(declared) == 0 {
 		return err
+	}
+	if owner != "me" {
+		me, err := c.User(ctx, "me")
+		if err != nil || !strings.EqualFold(me.Username, owner) {
+			return err
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, linkPatience)
 	defer cancel()
 	p := a.Painter(a.Stderr)
 	for _, d := range declared {
 		linked, err := isLinked(ctx, c, d)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if linked {
+		case linked:
 			continue
-		}
-		if owner != "me" {
-			me, err := c.User(ctx, "me")
-			if err != nil || !strings.EqualFold(me.Username, owner) {
-				return err
-			}
-			owner = "me"
-		}
-		if d.Optional {
+		case d.Optional:
 			fmt.Fprintf(a.Stderr, "The template can use your %s account. To link it, open %s\n", d.DisplayName, d.AuthenticateURL)
 			continue
 		}
