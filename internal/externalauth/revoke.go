@@ -21,8 +21,8 @@ type revocation struct {
 	check   func(body []byte) error // reads the body of a success; nil: the status is enough
 }
 
-// newRevocation returns the form of the provider's type, nil if it cannot revoke tokens: RFC 7009, or that of
-// GitHub or Slack.
+// newRevocation returns how the provider revokes tokens: as in RFC 7009, or as GitHub or Slack do. It returns nil if
+// the provider cannot.
 func (p *provider) newRevocation() *revocation {
 	api, ok := strings.CutSuffix(p.ValidateURL, "/user")
 	switch {
@@ -114,10 +114,10 @@ func (p *provider) revokeToken(ctx context.Context, token string) error {
 		return nil
 	}
 	body, err := io.ReadAll(resp.Body)
-	if err == nil {
-		err = p.revocation.check(body)
-	}
 	if err != nil {
+		return fmt.Errorf("read the response of %s: %w", p.DisplayName, err)
+	}
+	if err := p.revocation.check(body); err != nil {
 		return fmt.Errorf("%s did not revoke the token: %w", p.DisplayName, err)
 	}
 	return nil

@@ -640,6 +640,14 @@ func TestRequirements(t *testing.T) {
 	if err := w.svc.Require(ctx, owner, []codersdk.TemplateVersionExternalAuth{{ID: "absent"}}); !codersdk.Is(err, codersdk.CodePrecondition) {
 		t.Errorf("a provider that is not configured: %v", err)
 	}
+	for id, want := range map[string]string{"github": "/external-auth/github", "absent": "does not have"} {
+		if err := w.svc.Missing([]string{id}); !codersdk.Is(err, codersdk.CodePrecondition) || !strings.Contains(err.Error(), want) {
+			t.Errorf("the link to %s is missing: %v", id, err)
+		}
+	}
+	if err := w.svc.Missing(nil); err != nil {
+		t.Errorf("no link is missing: %v", err)
+	}
 	if got, err := w.svc.Linked(ctx, owner, declared); err != nil || !got["github"] || got["absent"] {
 		t.Errorf("linked: %v, %v", got, err)
 	}

@@ -26,7 +26,7 @@ func (p *provider) slackVerdict(body []byte) (verdict, error) {
 	}
 }
 
-// slackError returns the error code in a body, "" for a success. The error is that of a body which has neither.
+// slackError returns the error code in a body, "" for a success. It returns an error if the body has neither.
 func slackError(body []byte) (code string, err error) {
 	var answer struct {
 		OK    bool   `json:"ok"`

@@ -28,12 +28,15 @@ func (s *Service) Credentials(ctx context.Context, r Request) (codersdk.External
 	if err != nil {
 		return none, err
 	}
+	if err := s.active(ctx, r.OwnerID); err != nil { // before the provider is contacted
+		return none, err
+	}
 	hint, end := s.Changes(r.OwnerID)
 	defer end()
 	for {
 		t, err := s.live(ctx, r.OwnerID, p)
-		if err := s.active(ctx, r.OwnerID); err != nil { // after the provider, which may have taken its time
-			return none, err
+		if suspended := s.active(ctx, r.OwnerID); suspended != nil { // the provider may have taken its time
+			return none, suspended
 		}
 		_, missing := isNotLinked(err)
 		switch {

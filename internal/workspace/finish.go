@@ -101,7 +101,7 @@ func (s builds) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, do
 	if err := q.BuildFinish(ctx, finish); err != nil {
 		return err
 	}
-	if replaced := result.GetResourceReplacements(); len(replaced) > 0 {
+	if replaced := result.GetResourceReplacements(); len(replaced) > 0 && b.PresetID != nil {
 		claim, err := isClaim(ctx, q, in, b)
 		if err == nil && claim {
 			err = event.Replaced(ctx, q, w, b, replaced)

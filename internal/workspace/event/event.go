@@ -64,8 +64,8 @@ func Dormant(ctx context.Context, q *sqlc.Queries, actor access.Subject, w sqlc.
 // maxError bounds the error of a build in a notification, in bytes.
 const maxError = 500
 
-// Failed notifies of a failed build that no user canceled, unless it is of a prebuilt workspace, whose failures
-// package prebuild reports.
+// Failed notifies of a failed build, unless it is of a prebuilt workspace, whose failures package prebuild reports.
+// It is not for builds that a user canceled.
 func Failed(ctx context.Context, q *sqlc.Queries, buildID uuid.UUID, reason string) error {
 	b, err := q.BuildByID(ctx, buildID)
 	if err != nil {
@@ -92,11 +92,8 @@ func Failed(ctx context.Context, q *sqlc.Queries, buildID uuid.UUID, reason stri
 const maxReplaced = 20
 
 // Replaced notifies of resources that a claim of a prebuilt workspace replaced. The initiator is notified too: the
-// template causes it.
+// template causes it. The build has a preset.
 func Replaced(ctx context.Context, q *sqlc.Queries, w sqlc.Workspace, b sqlc.WorkspaceBuild, replaced []*provisioner.ResourceReplacement) error {
-	if b.PresetID == nil {
-		return nil
-	}
 	v, err := q.WorkspaceVersion(ctx, b.TemplateVersionID)
 	if err != nil {
 		return err
