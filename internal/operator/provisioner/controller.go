@@ -147,7 +147,7 @@ type backoffs struct {
 	byName map[types.NamespacedName]*lifecycle.Backoff
 }
 
-// next returns about 2 s, 4 s, ... 2 min after failures in a row.
+// next returns 2 s, 4 s, ... 2 min after failures in a row, multiplied by 0.5 to 1.5.
 func (b *backoffs) next(n types.NamespacedName) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

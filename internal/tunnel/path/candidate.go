@@ -27,7 +27,7 @@ func (d *directSocket) gatherCandidates(send func([]netip.AddrPort)) {
 		d.queryServers(ctx)
 		for {
 			select {
-			case <-d.reflexive.Updated:
+			case <-d.reflexive.Updated():
 				send(d.candidates())
 			case <-ctx.Done():
 				return

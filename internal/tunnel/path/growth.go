@@ -188,8 +188,8 @@ func (e *Peer) pathSwitcher(c *quic.Conn, t *quic.Transport) func() {
 	}
 }
 
-// addMark returns the packet with a client's path challenge with a mark before it. Other
-// packets are returned unchanged.
+// addMark puts a mark before a packet with a client's path challenge, and returns other
+// packets unchanged.
 func (e *Peer) addMark(b []byte) []byte {
 	if len(b) != challengeSize || !e.growth.probing.Load() {
 		return b

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxRecent is the number of packets that are sent again when a path returns. It exceeds
-	// the two packets after a gap for which QUIC declares the gap lost.
+	// maxRecent is the number of packets that are sent again when a path returns. QUIC accepts
+	// two packets after a gap before it declares a loss; this is more.
 	maxRecent = 4
 	// maxPeers bounds the sessions for which an agent keeps packets.
 	maxPeers = 4096
@@ -114,6 +114,9 @@ func (e *Peer) waitForQUIC(n int) {
 			continue
 		case <-c.Context().Done():
 		case <-end.C:
+		}
+		if e.hasRead(c) {
+			return
 		}
 		e.readBefore, e.delivered = c.ConnectionStats().PacketsReceived, 0 // some never arrived: count again
 		return

@@ -77,7 +77,7 @@ func (u *Uplink) sendBye(bye string, drained <-chan error) {
 // Close ends the uplink without waiting for it.
 func (u *Uplink) Close() { u.once.Do(func() { close(u.closing) }) }
 
-// age returns the time since u was created, at least 1 ns: 0 means none in waitingSince.
+// age returns the time since u was created. It is never 0, which in waitingSince means none.
 func (u *Uplink) age() time.Duration { return max(1, time.Since(u.created)) }
 
 // watchAnswers pings a link that does not answer, and closes the link if the ping has no

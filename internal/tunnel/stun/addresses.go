@@ -14,8 +14,7 @@ const queryInterval = 25 * time.Second
 // Addresses holds the public addresses of a socket, as STUN servers see them. It is safe for
 // concurrent use. Times are durations on any one monotonic clock.
 type Addresses struct {
-	// Updated receives a value after a response has changed the addresses.
-	Updated chan struct{}
+	updated chan struct{}
 
 	mu        sync.Mutex
 	querying  bool // a round of requests is running
@@ -27,8 +26,11 @@ type Addresses struct {
 
 // NewAddresses returns a set without addresses.
 func NewAddresses() *Addresses {
-	return &Addresses{Updated: make(chan struct{}, 1), pending: map[ID]struct{}{}, mapped: map[netip.AddrPort]time.Duration{}}
+	return &Addresses{updated: make(chan struct{}, 1), pending: map[ID]struct{}{}, mapped: map[netip.AddrPort]time.Duration{}}
 }
+
+// Updated returns a channel that receives a value after responses have changed the addresses.
+func (a *Addresses) Updated() <-chan struct{} { return a.updated }
 
 // AddResponse records a response to a pending request.
 func (a *Addresses) AddResponse(id ID, mapped netip.AddrPort, now time.Duration) {
@@ -40,7 +42,7 @@ func (a *Addresses) AddResponse(id ID, mapped netip.AddrPort, now time.Duration)
 	delete(a.pending, id)
 	a.mapped[mapped] = now
 	select {
-	case a.Updated <- struct{}{}:
+	case a.updated <- struct{}{}:
 	default:
 	}
 }
