@@ -237,11 +237,11 @@ unit: web/dist/index.html $(TOOLS)/gotestsum $(PROVIDER)
 
 # Browsers slow each other down, so few of their tests run at a time, beside the other
 # tests, which mostly wait.
-BROWSERS := ^TestScripts$$/^dashboard
+BROWSERS := ^TestScripts$$/^(dashboard|wsproxyserver)
 e2e: build $(TOOLS)/gotestsum
 	@mkdir -p $(RESULTS)
 	$(TERRAFORM) && export PATH CODER_E2E_BINARY=$(BIN)/coder && { \
-	$(call gotest,browsers,./e2e,-run '$(BROWSERS)' -timeout 60m -count 1 -parallel 2) & browsers=$$!; \
+	$(call gotest,browsers,./e2e,-run '$(BROWSERS)' -timeout 60m -count 1 -parallel 2) & browsers=$$!; trap 'kill $$browsers' INT TERM; \
 	$(call gotest,e2e,./e2e,-skip '$(BROWSERS)' -timeout 60m -count 1 -parallel 3); scripts=$$?; \
 	$(call gotest,clients,./internal/clienttest,-timeout 10m -count 1 -parallel 6); clients=$$?; \
 	wait $$browsers && [ $$scripts -eq 0 ] && [ $$clients -eq 0 ]; }

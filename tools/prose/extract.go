@@ -118,11 +118,19 @@ func helpOf(n ast.Node, each func(*ast.BasicLit)) {
 	}
 }
 
-// errorFunctions return errors. Their last string is the message, or its format.
+// errorFunctions return errors. Their first string is the message or its format; that of
+// Invalid is the second argument.
 var errorFunctions = []string{"Errorf", "Failure", "Invalid", "New", "WithDetail"}
 
-// errorsOf calls each with the message of an error that a node creates.
+// errorsOf calls each with the message of an error that a node creates: in a call, or in the
+// field Message.
 func errorsOf(n ast.Node, each func(*ast.BasicLit)) {
+	if field, ok := n.(*ast.KeyValueExpr); ok {
+		if key, ok := field.Key.(*ast.Ident); ok && key.Name == "Message" {
+			literals(field.Value, each)
+		}
+		return
+	}
 	call, ok := n.(*ast.CallExpr)
 	if !ok {
 		return
@@ -130,7 +138,9 @@ func errorsOf(n ast.Node, each func(*ast.BasicLit)) {
 	name := ""
 	switch f := call.Fun.(type) {
 	case *ast.Ident:
-		name = f.Name
+		if name = f.Name; name == "New" {
+			return
+		}
 	case *ast.SelectorExpr:
 		name = f.Sel.Name
 		if from, ok := f.X.(*ast.Ident); name == "New" && (!ok || from.Name != "errors") {
@@ -140,9 +150,13 @@ func errorsOf(n ast.Node, each func(*ast.BasicLit)) {
 	if !slices.Contains(errorFunctions, name) {
 		return
 	}
-	for i, arg := range call.Args {
-		if name != "Invalid" || i > 0 { // its first argument is the name of a field
-			literals(arg, each)
+	args, found := call.Args, false
+	if name == "Invalid" && len(args) > 0 {
+		args = args[1:] // without the name of the field
+	}
+	for _, arg := range args {
+		if literals(arg, func(s *ast.BasicLit) { found = true; each(s) }); found {
+			return
 		}
 	}
 }

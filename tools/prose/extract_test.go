@@ -25,7 +25,7 @@ of two lines */
 
 func g() error {
 	return errors.Join(errors.New("no name"), Invalid("field", "too long;"+
-		" shorten it"), fmt.Errorf("read %s: %w", "a file", list.New("nothing")))
+		" shorten it"), fmt.Errorf("read %s: %w", "a file", list.New("nothing")), &Error{Code: "x", Message: "no room"})
 }
 `
 
@@ -37,7 +37,7 @@ func TestExtract(t *testing.T) {
 	}
 	for kind, want := range map[string]map[int]string{
 		"comments": {1: "Package a does it.", 6: "why", 11: "f returns one.", 14: "a block", 15: "of two lines"},
-		"errors":   {18: "no name; too long;", 19: "shorten it; read %s: %w; a file"},
+		"errors":   {18: "no name; too long;", 19: "shorten it; read %s: %w; no room"},
 		"help":     {6: "Create a workspace.", 7: "Answer", 8: "yes."},
 	} {
 		text, err := extract(path, kind)
