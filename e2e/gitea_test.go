@@ -55,7 +55,7 @@ ACCESS_TOKEN_EXPIRATION_TIME = 5
 	}
 	for _, args := range [][]string{
 		{"migrate"},
-		{"admin", "user", "create", "--username", giteaUser, "--password", password, "--email", "ann@example.com", "--must-change-password=false"},
+		{"admin", "user", "create", "--username", giteaUser, "--password", password, "--email", giteaUser + "@example.com", "--must-change-password=false"},
 	} {
 		if out, err := g.command(args...).CombinedOutput(); err != nil {
 			t.Fatalf("gitea %s: %v\n%s", args[0], err, out)
@@ -182,7 +182,7 @@ func TestGitea(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer log.Close()
-		cmd := exec.CommandContext(ctx, p.bin, "ssh", "dev", "git clone "+g.url()+"/ann/private.git "+to)
+		cmd := exec.CommandContext(ctx, p.bin, "ssh", "dev", "git clone "+g.url()+"/"+giteaUser+"/private.git "+to)
 		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.dir, p.env(), log, log
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -198,7 +198,7 @@ func TestGitea(t *testing.T) {
 	}
 	clone("first")
 
-	push := "cd first && git config user.email ann@example.com && git config user.name Ann && date >file && git add file && git commit -qm x && git push -q origin HEAD && git fetch -q"
+	push := "cd first && git config user.email " + giteaUser + "@example.com && git config user.name " + giteaUser + " && date >file && git add file && git commit -qm x && git push -q origin HEAD && git fetch -q"
 	p.run(t, "ssh", "dev", push)
 	token := func() (string, error) {
 		out, err := p.try("ssh", "dev", "coder external-auth access-token gitea")

@@ -121,6 +121,9 @@ func (p *testServer) start(t *testing.T, log string, env []string, args ...strin
 
 // kill kills a process group with kill -9.
 func kill(cmd *exec.Cmd) {
+	if cmd.ProcessState != nil { // another process may have its ID
+		return
+	}
 	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // it may be gone
 	cmd.Wait()                                      //nolint:errcheck // killed
 }

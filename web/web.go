@@ -1,7 +1,7 @@
 // Package web is the dashboard: a single-page application in TypeScript under
 // src, built by Vite into dist and embedded here, and the handler that serves
 // it. The page reads and changes everything through the REST API, with the
-// session cookie that scripts cannot read; the server decides there
+// session cookie that scripts cannot read; the server decides
 // what a user may do. A binary built without dist serves a page that says so.
 package web
 

@@ -68,7 +68,7 @@ func notes(run func(*session), entries ...string) row { return row{noteSection, 
 func outside(reason string) func(*session) {
 	return func(s *session) {
 		if reason == "" {
-			s.t.Error("a row of outside needs a reason")
+			s.t.Error("outside() needs a reason")
 		}
 	}
 }

@@ -21,7 +21,7 @@ const journeys = {
     await signIn();
     await page.locator('#authorize-app').click();
     await page.waitForURL('**/settings/external-auth*');
-    await shows('ann');
+    await shows(user);
   },
   async revoke() {
     await page.goto(`${gitea}/user/login`);

@@ -43,7 +43,7 @@ function album(seen) {
 
 const browser = await launch(chromium);
 try {
-  if (which === 'first') rmSync('screenshots', { recursive: true, force: true });
+  if (which === 'first') rmSync(screenshots ? 'screenshots' : record, { recursive: true, force: true });
   const runs =
     which === 'first'
       ? [await look(browser, url, undefined, ['/setup'])]
