@@ -26,6 +26,7 @@ const journeys = {
   async revoke() {
     await page.goto(`${gitea}/user/login`);
     await signIn();
+    await page.waitForURL((at) => at.pathname !== '/user/login'); // a sign-in that is cut off blocks the session
     await page.goto(`${gitea}/user/settings/applications`);
     const revocation = page.locator('[data-url*="/revoke/"]');
     const response = await context.request.post(new URL(await revocation.getAttribute('data-url'), gitea).href);
