@@ -1552,9 +1552,14 @@ func (x *LogLine) GetOutput() string {
 }
 
 type LogsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	LogSourceId   []byte                 `protobuf:"bytes,1,opt,name=log_source_id,json=logSourceId,proto3" json:"log_source_id,omitempty"`
-	Lines         []*LogLine             `protobuf:"bytes,2,rep,name=lines,proto3" json:"lines,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	LogSourceId []byte                 `protobuf:"bytes,1,opt,name=log_source_id,json=logSourceId,proto3" json:"log_source_id,omitempty"`
+	Lines       []*LogLine             `protobuf:"bytes,2,rep,name=lines,proto3" json:"lines,omitempty"`
+	// sequence_id identifies the numbers of the agent's lines, which start at 0 in each run
+	// of the agent; first is the number of the first line. The server stores a number once,
+	// so that a request can be sent again. Without sequence_id it stores every line.
+	SequenceId    []byte `protobuf:"bytes,3,opt,name=sequence_id,json=sequenceId,proto3" json:"sequence_id,omitempty"`
+	First         int64  `protobuf:"varint,4,opt,name=first,proto3" json:"first,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1601,6 +1606,20 @@ func (x *LogsRequest) GetLines() []*LogLine {
 		return x.Lines
 	}
 	return nil
+}
+
+func (x *LogsRequest) GetSequenceId() []byte {
+	if x != nil {
+		return x.SequenceId
+	}
+	return nil
+}
+
+func (x *LogsRequest) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
 }
 
 type LogsResponse struct {
@@ -2359,10 +2378,13 @@ const file_api_agentrpc_agentrpc_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x14\n" +
 	"\x05level\x18\x02 \x01(\tR\x05level\x12\x16\n" +
-	"\x06output\x18\x03 \x01(\tR\x06output\"Z\n" +
+	"\x06output\x18\x03 \x01(\tR\x06output\"\x91\x01\n" +
 	"\vLogsRequest\x12\"\n" +
 	"\rlog_source_id\x18\x01 \x01(\fR\vlogSourceId\x12'\n" +
-	"\x05lines\x18\x02 \x03(\v2\x11.agentrpc.LogLineR\x05lines\".\n" +
+	"\x05lines\x18\x02 \x03(\v2\x11.agentrpc.LogLineR\x05lines\x12\x1f\n" +
+	"\vsequence_id\x18\x03 \x01(\fR\n" +
+	"sequenceId\x12\x14\n" +
+	"\x05first\x18\x04 \x01(\x03R\x05first\".\n" +
 	"\fLogsResponse\x12\x1e\n" +
 	"\n" +
 	"overflowed\x18\x01 \x01(\bR\n" +

@@ -75,7 +75,7 @@ func (s *logServer) BatchCreateLogs(ctx context.Context, req *agentv2.BatchCreat
 	for i, line := range req.Logs {
 		lines[i] = presence.LogLine{CreatedAt: when(line.CreatedAt), Level: logLevel(line.Level), Output: line.Output}
 	}
-	full, err := s.presence.AppendLogs(ctx, agent, source, lines)
+	full, err := s.presence.AppendLogs(ctx, agent, presence.LogBatch{Source: source, Lines: lines})
 	if err != nil {
 		return nil, agentrpc.WithCode(err)
 	}

@@ -40,7 +40,7 @@ func (a *API) patchLogs(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	overflowed, err := a.c.Presence.AppendLogs(r.Context(), agent, req.LogSourceID, lines)
+	overflowed, err := a.c.Presence.AppendLogs(r.Context(), agent, presence.LogBatch{Source: req.LogSourceID, Lines: lines})
 	if err != nil {
 		return err
 	}

@@ -108,11 +108,20 @@ func (s *server) AppendLogs(ctx context.Context, req *agentrpc.LogsRequest) (*ag
 	if err != nil {
 		return nil, agentrpc.WithCode(codersdk.Invalid("log_source_id", "is not a UUID"))
 	}
+	var sequence uuid.UUID // none from an agent of an earlier version
+	if len(req.SequenceId) > 0 {
+		if sequence, err = uuid.FromBytes(req.SequenceId); err != nil {
+			return nil, agentrpc.WithCode(codersdk.Invalid("sequence_id", "is not a UUID"))
+		}
+	}
+	if req.First < 0 {
+		return nil, agentrpc.WithCode(codersdk.Invalid("first", "is negative"))
+	}
 	lines := make([]presence.LogLine, len(req.Lines))
 	for i, l := range req.Lines {
 		lines[i] = presence.LogLine{CreatedAt: when(l.CreatedAt), Level: codersdk.LogLevel(l.Level), Output: l.Output}
 	}
-	full, err := s.presence.AppendLogs(ctx, s.conn.Agent, src, lines)
+	full, err := s.presence.AppendLogs(ctx, s.conn.Agent, presence.LogBatch{Source: src, Lines: lines, Sequence: sequence, First: req.First})
 	if err != nil {
 		return nil, agentrpc.WithCode(err)
 	}

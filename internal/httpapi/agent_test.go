@@ -63,7 +63,7 @@ func TestAgentsOverHTTP(t *testing.T) {
 	if err != nil || got.ID != a.ID || got.Status != codersdk.WorkspaceAgentStatusConnected || got.Version != "v1" {
 		t.Errorf("%v: %+v", err, got)
 	}
-	_, err = h.Presence.AppendLogs(t.Context(), agent, uuid.New(), []presence.LogLine{{Output: "one"}, {Level: "error", Output: "two"}})
+	_, err = h.Presence.AppendLogs(t.Context(), agent, presence.LogBatch{Source: uuid.New(), Lines: []presence.LogLine{{Output: "one"}, {Level: "error", Output: "two"}}})
 	must(t, err)
 	lines, err := owner.WorkspaceAgentLogs(t.Context(), a.ID, nil)
 	if err != nil || len(lines) != 2 || lines[1].Output != "two" {
@@ -111,7 +111,7 @@ func TestFollowAgentLogs(t *testing.T) {
 	agent := hello(t, h, a)
 	say := func(text string) {
 		t.Helper()
-		_, err := h.Presence.AppendLogs(t.Context(), agent, uuid.New(), []presence.LogLine{{Output: text}})
+		_, err := h.Presence.AppendLogs(t.Context(), agent, presence.LogBatch{Source: uuid.New(), Lines: []presence.LogLine{{Output: text}}})
 		must(t, err)
 	}
 	say("one")

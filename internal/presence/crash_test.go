@@ -69,7 +69,7 @@ func untilKilled(url, token string) error {
 		func() error { return p.PutMetadata(ctx, a, []presence.MetadataValue{{Key: "cpu", Value: "lost"}}) },
 		func() error { return p.SetLifecycle(ctx, a, codersdk.WorkspaceAgentLifecycleReady, time.Now()) },
 		func() error {
-			_, err := p.AppendLogs(ctx, a, uuid.New(), []presence.LogLine{{Output: "kept"}})
+			_, err := p.AppendLogs(ctx, a, presence.LogBatch{Source: uuid.New(), Lines: []presence.LogLine{{Output: "kept"}}})
 			return err
 		},
 	} {

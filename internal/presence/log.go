@@ -31,22 +31,30 @@ type LogLine struct {
 	Output    string
 }
 
-// AppendLogs appends lines of one source to an agent's log, up to LogLimit. overflowed is true once
-// the limit is reached; further lines are dropped.
-func (s *Service) AppendLogs(ctx context.Context, a Agent, source uuid.UUID, lines []LogLine) (overflowed bool, err error) {
-	if len(lines) > appendLimit {
+// LogBatch is consecutive lines of one source.
+type LogBatch struct {
+	Source uuid.UUID
+	Lines  []LogLine
+	// Sequence identifies the numbers that an agent gave to its lines, from 0; First is the number
+	// of the first line. The log stores each number once. uuid.Nil means lines without numbers.
+	Sequence uuid.UUID
+	First    int64
+}
+
+// AppendLogs appends lines to an agent's log, up to LogLimit. overflowed is true once the limit is
+// reached; further lines are dropped.
+func (s *Service) AppendLogs(ctx context.Context, a Agent, b LogBatch) (overflowed bool, err error) {
+	if len(b.Lines) > appendLimit {
 		return false, codersdk.Errorf(codersdk.CodeTooLarge, "At most %d log lines are allowed in one request", appendLimit)
 	}
-	p := s.logParams(a, source, lines)
 	if a.pending != uuid.Nil {
-		overflowed, err := s.appendPending(ctx, a, p)
+		overflowed, err := s.appendPending(ctx, a, s.logParams(b.Source, b.Lines))
 		if !codersdk.Is(err, codersdk.CodeNotFound) {
 			return overflowed, err
 		}
 		if a, err = s.AuthenticateAgent(ctx, a.token.String()); err != nil {
 			return false, err
 		}
-		p.AgentID = a.ID
 	}
 	added, flipped := false, false
 	err = s.store.Tx(ctx, func(q *sqlc.Queries) error {
@@ -54,21 +62,24 @@ func (s *Service) AppendLogs(ctx context.Context, a Agent, source uuid.UUID, lin
 		if err != nil {
 			return err
 		}
+		lines, sequence, next := b.missing(row.LogsSequence, row.LogsNext)
 		overflowed, added, flipped = row.LogsOverflowed, false, false
-		if overflowed || len(p.Output) == 0 {
+		if overflowed || len(lines) == 0 {
 			return nil
 		}
+		p := s.logParams(b.Source, lines)
 		n, length := fitting(p.Output, int(row.LogsLength))
-		overflowed = n < len(p.Output)
+		overflowed = n < len(lines)
 		added, flipped = n > 0, overflowed
-		fit := p
-		fit.CreatedAt, fit.Level, fit.Output = p.CreatedAt[:n], p.Level[:n], p.Output[:n]
 		if n > 0 {
-			if err := q.AgentAppendLogs(ctx, fit); err != nil {
+			p.AgentID, p.CreatedAt, p.Level, p.Output = a.ID, p.CreatedAt[:n], p.Level[:n], p.Output[:n]
+			if err := q.AgentAppendLogs(ctx, p); err != nil {
 				return err
 			}
 		}
-		return q.AgentSetLogs(ctx, a.ID, int32(length), overflowed)
+		return q.AgentSetLogs(ctx, sqlc.AgentSetLogsParams{
+			ID: a.ID, LogsLength: int32(length), LogsOverflowed: overflowed, LogsSequence: sequence, LogsNext: next,
+		})
 	})
 	if err != nil {
 		return false, err
@@ -81,10 +92,23 @@ func (s *Service) AppendLogs(ctx context.Context, a Agent, source uuid.UUID, lin
 	return overflowed, nil
 }
 
+// missing returns the lines that a log does not have. The log has the numbers of sequence below
+// next; the results are the same with the lines.
+func (b LogBatch) missing(sequence *uuid.UUID, next int64) ([]LogLine, *uuid.UUID, int64) {
+	if b.Sequence == uuid.Nil {
+		return b.Lines, sequence, next
+	}
+	end := b.First + int64(len(b.Lines))
+	if sequence == nil || *sequence != b.Sequence || next < b.First {
+		return b.Lines, &b.Sequence, end
+	}
+	return b.Lines[min(next-b.First, int64(len(b.Lines))):], sequence, max(next, end)
+}
+
 // logParams returns the lines in the form of the database: valid text, known levels, plausible times.
-func (s *Service) logParams(a Agent, source uuid.UUID, lines []LogLine) sqlc.AgentAppendLogsParams {
+func (s *Service) logParams(source uuid.UUID, lines []LogLine) sqlc.AgentAppendLogsParams {
 	now := s.now()
-	p := sqlc.AgentAppendLogsParams{AgentID: a.ID, SourceID: source}
+	p := sqlc.AgentAppendLogsParams{SourceID: source}
 	for _, l := range lines {
 		switch l.Level {
 		case codersdk.LogLevelTrace, codersdk.LogLevelDebug, codersdk.LogLevelInfo, codersdk.LogLevelWarn, codersdk.LogLevelError:

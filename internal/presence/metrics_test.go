@@ -91,9 +91,10 @@ func TestAgentMetrics(t *testing.T) {
 	begin := time.Now()
 	must(t, h.Presence.SetLifecycle(t.Context(), c.Agent, codersdk.WorkspaceAgentLifecycleStarting, begin.Add(-7*time.Second)))
 	must(t, h.Presence.SetLifecycle(t.Context(), c.Agent, codersdk.WorkspaceAgentLifecycleReady, begin.Add(-2*time.Second)))
-	for _, status := range []string{"ok", "ok", "exit_failure"} {
+	for i, status := range []string{"ok", "ok", "exit_failure"} {
+		ran := begin.Add(time.Duration(i) * time.Millisecond)
 		must(t, h.Presence.AddScriptTiming(t.Context(), c.Agent, presence.ScriptTiming{
-			ScriptID: m.Scripts[0].ID, StartedAt: begin, EndedAt: begin, Stage: "start", Status: status,
+			ScriptID: m.Scripts[0].ID, StartedAt: ran, EndedAt: ran, Stage: "start", Status: status,
 		}))
 	}
 	_, err = h.Presence.PutStats(t.Context(), c.Agent, presence.Stats{

@@ -248,9 +248,9 @@ func TestLogs(t *testing.T) {
 	if named.ID != src || named.WorkspaceAgentID != a.ID {
 		t.Errorf("%+v", named)
 	}
-	full, err := p.AppendLogs(ctx, agent, src, []presence.LogLine{
+	full, err := p.AppendLogs(ctx, agent, presence.LogBatch{Source: src, Lines: []presence.LogLine{
 		{Level: "info", Output: "one"}, {Level: "nonsense", Output: "two\x00\xff"}, {Level: "error", Output: strings.Repeat("x", presence.LogLimit/2)},
-	})
+	}})
 	if err != nil || full {
 		t.Fatalf("%t, %v", full, err)
 	}
@@ -263,11 +263,11 @@ func TestLogs(t *testing.T) {
 	if err != nil || len(part) != 1 || part[0].ID != lines[1].ID {
 		t.Errorf("between: %v, %v", part, err)
 	}
-	full, err = p.AppendLogs(ctx, agent, src, []presence.LogLine{{Output: "fits"}, {Output: strings.Repeat("x", presence.LogLimit)}, {Output: "after"}})
+	full, err = p.AppendLogs(ctx, agent, presence.LogBatch{Source: src, Lines: []presence.LogLine{{Output: "fits"}, {Output: strings.Repeat("x", presence.LogLimit)}, {Output: "after"}}})
 	if err != nil || !full {
 		t.Errorf("%t, %v", full, err)
 	}
-	full, err = p.AppendLogs(ctx, agent, src, []presence.LogLine{{Output: "late"}})
+	full, err = p.AppendLogs(ctx, agent, presence.LogBatch{Source: src, Lines: []presence.LogLine{{Output: "late"}}})
 	if err != nil || !full {
 		t.Errorf("%t, %v", full, err)
 	}
@@ -275,8 +275,49 @@ func TestLogs(t *testing.T) {
 	if err != nil || len(lines) != 4 || lines[3].Output != "fits" {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
-	_, err = p.AppendLogs(ctx, agent, src, make([]presence.LogLine, 10_001))
+	_, err = p.AppendLogs(ctx, agent, presence.LogBatch{Source: src, Lines: make([]presence.LogLine, 10_001)})
 	want(t, err, codersdk.CodeTooLarge)
+}
+
+// TestLogsAreStoredOnce sends lines again, as an agent does that did not receive an answer.
+func TestLogsAreStoredOnce(t *testing.T) {
+	h, _ := open(t)
+	a := h.Workspace("ws")
+	agent := connect(t, h, a.Token).Agent
+	run, next := uuid.New(), uuid.New()
+	for _, step := range []struct {
+		sequence uuid.UUID
+		first    int64
+		lines    string
+		stored   string // the whole log
+	}{
+		{run, 0, "a b", "a b"},
+		{run, 0, "a b", "a b"},
+		{run, 0, "a b c", "a b c"},
+		{run, 1, "b", "a b c"}, // late
+		{uuid.Nil, 0, "x", "a b c x"},
+		{uuid.Nil, 0, "x", "a b c x x"},
+		{run, 2, "c d", "a b c x x d"},
+		{run, 6, "g", "a b c x x d g"}, // a server of another version stored the lines between
+		{next, 0, "a", "a b c x x d g a"},
+		{next, 1, "b", "a b c x x d g a b"},
+	} {
+		b := presence.LogBatch{Source: uuid.New(), Sequence: step.sequence, First: step.first}
+		for l := range strings.FieldsSeq(step.lines) {
+			b.Lines = append(b.Lines, presence.LogLine{Output: l})
+		}
+		_, err := h.Presence.AppendLogs(t.Context(), agent, b)
+		must(t, err)
+		lines, err := h.Presence.Logs(t.Context(), h.Owner, a.ID, 0, 0)
+		must(t, err)
+		var stored []string
+		for _, l := range lines {
+			stored = append(stored, l.Output)
+		}
+		if got := strings.Join(stored, " "); got != step.stored {
+			t.Errorf("after %q from %d: the log is %q, want %q", step.lines, step.first, got, step.stored)
+		}
+	}
 }
 
 func TestFollowLogs(t *testing.T) {
@@ -286,7 +327,7 @@ func TestFollowLogs(t *testing.T) {
 	agent := connect(t, h, a.Token).Agent
 	say := func(text string) {
 		t.Helper()
-		_, err := p.AppendLogs(t.Context(), agent, uuid.New(), []presence.LogLine{{Output: text}})
+		_, err := p.AppendLogs(t.Context(), agent, presence.LogBatch{Source: uuid.New(), Lines: []presence.LogLine{{Output: text}}})
 		must(t, err)
 	}
 	say("before")
@@ -367,7 +408,11 @@ func TestReports(t *testing.T) {
 	}
 	timing := presence.ScriptTiming{ScriptID: v.Scripts[0].ID, StartedAt: clock.now(), EndedAt: clock.now(), Stage: "start", Status: "ok"}
 	must(t, p.AddScriptTiming(ctx, agent, timing))
-	timing.Status = "splendid"
+	must(t, p.AddScriptTiming(ctx, agent, timing)) // the agent did not receive the answer
+	if timings, err := h.Store.BuildScriptTimings(ctx, agent.JobID); err != nil || len(timings) != 1 {
+		t.Errorf("%d timings of one run, %v", len(timings), err)
+	}
+	timing.Status, timing.StartedAt = "splendid", timing.StartedAt.Add(-time.Second)
 	want(t, p.AddScriptTiming(ctx, agent, timing), codersdk.CodeInvalid)
 	timing.ScriptID = uuid.New()
 	want(t, p.AddScriptTiming(ctx, agent, timing), codersdk.CodeInvalid)

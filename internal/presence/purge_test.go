@@ -28,7 +28,7 @@ func TestPurgeLogs(t *testing.T) {
 		for i := range lines {
 			lines[i] = presence.LogLine{CreatedAt: time.Now(), Level: "info", Output: "line"}
 		}
-		_, err = h.Presence.AppendLogs(t.Context(), known, uuid.New(), lines)
+		_, err = h.Presence.AppendLogs(t.Context(), known, presence.LogBatch{Source: uuid.New(), Lines: lines})
 		must(t, err)
 	}
 	dev := h.Workspace("dev")

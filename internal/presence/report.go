@@ -51,10 +51,10 @@ func (s *Service) AddScriptTiming(ctx context.Context, a Agent, t ScriptTiming) 
 	if t.EndedAt.Before(t.StartedAt) {
 		t.EndedAt = t.StartedAt
 	}
-	err := s.store.AgentAddScriptTiming(ctx, sqlc.AgentAddScriptTimingParams{
+	added, err := s.store.AgentAddScriptTiming(ctx, sqlc.AgentAddScriptTimingParams{
 		AgentID: a.ID, ScriptID: t.ScriptID, StartedAt: t.StartedAt, EndedAt: t.EndedAt, ExitCode: t.ExitCode, Stage: t.Stage, Status: t.Status,
 	})
-	if err == nil {
+	if added > 0 {
 		ok := t.Status != "exit_failure" && t.Status != "timed_out"
 		s.live.ran(a, ok)
 		s.trace(ctx, a, "agent script", tracing.Past{Start: t.StartedAt, End: t.EndedAt, Failed: !ok},

@@ -22,7 +22,7 @@ func TestLogsBeforeABuildEnds(t *testing.T) {
 	made := agentResource("main")
 	token, source := made.Agents[0].GetToken(), uuid.New()
 	send := func(as presence.Agent, text string) error {
-		_, err := p.AppendLogs(t.Context(), as, source, []presence.LogLine{{Level: "warn", Output: text}})
+		_, err := p.AppendLogs(t.Context(), as, presence.LogBatch{Source: source, Lines: []presence.LogLine{{Level: "warn", Output: text}}})
 		return err
 	}
 	_, err := p.AuthenticateLogs(t.Context(), token)
@@ -41,7 +41,7 @@ func TestLogsBeforeABuildEnds(t *testing.T) {
 	_, err = p.PutLogSource(t.Context(), early, source, "Kubernetes", "/icon/k8s.png")
 	h.must(err)
 	h.must(send(early, "pulling the image"))
-	full, err := p.AppendLogs(t.Context(), early, source, []presence.LogLine{{Output: strings.Repeat("x", presence.LogLimit)}})
+	full, err := p.AppendLogs(t.Context(), early, presence.LogBatch{Source: source, Lines: []presence.LogLine{{Output: strings.Repeat("x", presence.LogLimit)}}})
 	if err != nil || !full {
 		t.Errorf("a full log: %v %v", full, err)
 	}
@@ -81,6 +81,6 @@ func TestLogsOfAFailedBuild(t *testing.T) {
 	h.fail(a, state)
 	_, err = p.AuthenticateLogs(t.Context(), token)
 	wantCode(t, err, codersdk.CodeUnauthenticated)
-	_, err = p.AppendLogs(t.Context(), early, uuid.New(), []presence.LogLine{{Output: "late"}})
+	_, err = p.AppendLogs(t.Context(), early, presence.LogBatch{Source: uuid.New(), Lines: []presence.LogLine{{Output: "late"}}})
 	wantCode(t, err, codersdk.CodeUnauthenticated)
 }

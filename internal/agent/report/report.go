@@ -45,7 +45,9 @@ type Queue struct {
 	ordered  []report // life cycle and timings, in order
 	next     int      // ID of the next ordered report
 	lines    []line
-	size     int // total bytes of all lines, sent or not
+	sequence uuid.UUID // identifies the numbers of lines
+	first    int64     // number of lines[0]
+	size     int       // total bytes of all lines, sent or not
 	full     bool
 	metadata map[string]*agentrpc.MetadataValue
 	health   map[string]string
@@ -79,6 +81,7 @@ func (r *Queue) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ordered, r.lines, r.size, r.full = nil, nil, 0, false
+	r.sequence, r.first = uuid.New(), 0
 	r.metadata, r.health = map[string]*agentrpc.MetadataValue{}, map[string]string{}
 	r.signal()
 }
@@ -266,8 +269,8 @@ func (r *Queue) nextLines() (report, func()) {
 	if len(r.lines) == 0 {
 		return report{}, nil
 	}
-	n, size, source := 0, 0, r.lines[0].source
-	req := &agentrpc.LogsRequest{LogSourceId: source[:]}
+	n, size, source, sequence := 0, 0, r.lines[0].source, r.sequence
+	req := &agentrpc.LogsRequest{LogSourceId: source[:], SequenceId: sequence[:], First: r.first}
 	for n < len(r.lines) && n < batchLines && size < batchBytes && r.lines[n].source == source {
 		l := r.lines[n]
 		req.Lines = append(req.Lines, &agentrpc.LogLine{CreatedAt: timestamppb.New(l.at), Level: string(l.level), Output: l.text})
@@ -281,7 +284,11 @@ func (r *Queue) nextLines() (report, func()) {
 		return err
 	}
 	return report{what: "log lines", call: call}, func() {
-		r.lines = r.lines[min(n, len(r.lines)):]
+		if r.sequence != sequence {
+			return // other lines are queued since Reset
+		}
+		n = min(n, len(r.lines)) // fewer after an overflow
+		r.lines, r.first = r.lines[n:], r.first+int64(n)
 		if overflowed {
 			r.lines, r.full = nil, true
 		}

@@ -94,10 +94,10 @@ UPDATE workspace_agents SET
 WHERE id = sqlc.arg(id);
 
 -- name: AgentLogsForUpdate :one
-SELECT logs_length, logs_overflowed FROM workspace_agents WHERE id = $1 FOR UPDATE;
+SELECT logs_length, logs_overflowed, logs_sequence, logs_next FROM workspace_agents WHERE id = $1 FOR UPDATE;
 
 -- name: AgentSetLogs :exec
-UPDATE workspace_agents SET logs_length = $2, logs_overflowed = $3 WHERE id = $1;
+UPDATE workspace_agents SET logs_length = $2, logs_overflowed = $3, logs_sequence = $4, logs_next = $5 WHERE id = $1;
 
 -- name: AgentAppendLogs :exec
 INSERT INTO workspace_agent_logs (agent_id, source_id, created_at, level, output)
@@ -167,9 +167,11 @@ DELETE FROM agent_watches WHERE until <= sqlc.arg(now);
 -- name: AgentMetadata :many
 SELECT key, value, error, collected_at FROM workspace_agent_metadata WHERE agent_id = $1;
 
--- name: AgentAddScriptTiming :exec
+-- name: AgentAddScriptTiming :execrows
+-- Does nothing if the run is stored already, because an agent can send a report again.
 INSERT INTO workspace_agent_script_timings (agent_id, script_id, started_at, ended_at, exit_code, stage, status)
-VALUES ($1, $2, $3, $4, $5, $6, $7);
+SELECT $1, $2, $3, $4, $5, $6, $7
+WHERE NOT EXISTS (SELECT FROM workspace_agent_script_timings t WHERE t.agent_id = $1 AND t.script_id = $2 AND t.started_at = $3);
 
 -- name: AgentGitSSHKey :one
 SELECT id, ssh_public_key, ssh_private_key, ssh_private_key_key_id FROM users WHERE id = $1;

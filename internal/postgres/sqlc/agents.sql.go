@@ -13,9 +13,10 @@ import (
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-const agentAddScriptTiming = `-- name: AgentAddScriptTiming :exec
+const agentAddScriptTiming = `-- name: AgentAddScriptTiming :execrows
 INSERT INTO workspace_agent_script_timings (agent_id, script_id, started_at, ended_at, exit_code, stage, status)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+SELECT $1, $2, $3, $4, $5, $6, $7
+WHERE NOT EXISTS (SELECT FROM workspace_agent_script_timings t WHERE t.agent_id = $1 AND t.script_id = $2 AND t.started_at = $3)
 `
 
 type AgentAddScriptTimingParams struct {
@@ -28,8 +29,9 @@ type AgentAddScriptTimingParams struct {
 	Status    string
 }
 
-func (q *Queries) AgentAddScriptTiming(ctx context.Context, arg AgentAddScriptTimingParams) error {
-	_, err := q.db.Exec(ctx, agentAddScriptTiming,
+// Does nothing if the run is stored already, because an agent can send a report again.
+func (q *Queries) AgentAddScriptTiming(ctx context.Context, arg AgentAddScriptTimingParams) (int64, error) {
+	result, err := q.db.Exec(ctx, agentAddScriptTiming,
 		arg.AgentID,
 		arg.ScriptID,
 		arg.StartedAt,
@@ -38,7 +40,10 @@ func (q *Queries) AgentAddScriptTiming(ctx context.Context, arg AgentAddScriptTi
 		arg.Stage,
 		arg.Status,
 	)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const agentAppendLogs = `-- name: AgentAppendLogs :exec
@@ -115,7 +120,7 @@ func (q *Queries) AgentApps(ctx context.Context, agentID uuid.UUID) ([]Workspace
 }
 
 const agentByID = `-- name: AgentByID :one
-SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, a.devcontainers, a.devcontainer_id, a.token_hash, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
+SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, a.devcontainers, a.devcontainer_id, a.token_hash, a.logs_sequence, a.logs_next, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
     w.id AS workspace_id, w.name AS workspace_name, w.owner_id, w.organization_id, w.template_id,
     w.user_acl, w.group_acl, w.deleted_at, u.username AS owner_username,
     NOT EXISTS (
@@ -195,6 +200,8 @@ func (q *Queries) AgentByID(ctx context.Context, id uuid.UUID) (AgentByIDRow, er
 		&i.WorkspaceAgent.Devcontainers,
 		&i.WorkspaceAgent.DevcontainerID,
 		&i.WorkspaceAgent.TokenHash,
+		&i.WorkspaceAgent.LogsSequence,
+		&i.WorkspaceAgent.LogsNext,
 		&i.JobID,
 		&i.BuildID,
 		&i.BuildNumber,
@@ -215,7 +222,7 @@ func (q *Queries) AgentByID(ctx context.Context, id uuid.UUID) (AgentByIDRow, er
 
 const agentByToken = `-- name: AgentByToken :one
 
-SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, a.devcontainers, a.devcontainer_id, a.token_hash, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
+SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, a.devcontainers, a.devcontainer_id, a.token_hash, a.logs_sequence, a.logs_next, r.job_id, b.id AS build_id, b.build_number, j.status AS job_status,
     w.id AS workspace_id, w.name AS workspace_name, w.owner_id, w.organization_id, w.template_id,
     w.user_acl, w.group_acl, w.deleted_at, u.username AS owner_username,
     NOT EXISTS (
@@ -300,6 +307,8 @@ func (q *Queries) AgentByToken(ctx context.Context, token uuid.UUID) (AgentByTok
 		&i.WorkspaceAgent.Devcontainers,
 		&i.WorkspaceAgent.DevcontainerID,
 		&i.WorkspaceAgent.TokenHash,
+		&i.WorkspaceAgent.LogsSequence,
+		&i.WorkspaceAgent.LogsNext,
 		&i.JobID,
 		&i.BuildID,
 		&i.BuildNumber,
@@ -521,18 +530,25 @@ func (q *Queries) AgentLogs(ctx context.Context, arg AgentLogsParams) ([]AgentLo
 }
 
 const agentLogsForUpdate = `-- name: AgentLogsForUpdate :one
-SELECT logs_length, logs_overflowed FROM workspace_agents WHERE id = $1 FOR UPDATE
+SELECT logs_length, logs_overflowed, logs_sequence, logs_next FROM workspace_agents WHERE id = $1 FOR UPDATE
 `
 
 type AgentLogsForUpdateRow struct {
 	LogsLength     int32
 	LogsOverflowed bool
+	LogsSequence   *uuid.UUID
+	LogsNext       int64
 }
 
 func (q *Queries) AgentLogsForUpdate(ctx context.Context, id uuid.UUID) (AgentLogsForUpdateRow, error) {
 	row := q.db.QueryRow(ctx, agentLogsForUpdate, id)
 	var i AgentLogsForUpdateRow
-	err := row.Scan(&i.LogsLength, &i.LogsOverflowed)
+	err := row.Scan(
+		&i.LogsLength,
+		&i.LogsOverflowed,
+		&i.LogsSequence,
+		&i.LogsNext,
+	)
 	return i, err
 }
 
@@ -704,11 +720,25 @@ func (q *Queries) AgentSetLifecycle(ctx context.Context, arg AgentSetLifecyclePa
 }
 
 const agentSetLogs = `-- name: AgentSetLogs :exec
-UPDATE workspace_agents SET logs_length = $2, logs_overflowed = $3 WHERE id = $1
+UPDATE workspace_agents SET logs_length = $2, logs_overflowed = $3, logs_sequence = $4, logs_next = $5 WHERE id = $1
 `
 
-func (q *Queries) AgentSetLogs(ctx context.Context, iD uuid.UUID, logsLength int32, logsOverflowed bool) error {
-	_, err := q.db.Exec(ctx, agentSetLogs, iD, logsLength, logsOverflowed)
+type AgentSetLogsParams struct {
+	ID             uuid.UUID
+	LogsLength     int32
+	LogsOverflowed bool
+	LogsSequence   *uuid.UUID
+	LogsNext       int64
+}
+
+func (q *Queries) AgentSetLogs(ctx context.Context, arg AgentSetLogsParams) error {
+	_, err := q.db.Exec(ctx, agentSetLogs,
+		arg.ID,
+		arg.LogsLength,
+		arg.LogsOverflowed,
+		arg.LogsSequence,
+		arg.LogsNext,
+	)
 	return err
 }
 

@@ -806,6 +806,8 @@ type WorkspaceAgent struct {
 	Devcontainers            []codersdk.DeclaredDevcontainer
 	DevcontainerID           *uuid.UUID
 	TokenHash                []byte
+	LogsSequence             *uuid.UUID
+	LogsNext                 int64
 }
 
 type WorkspaceAgentLog struct {

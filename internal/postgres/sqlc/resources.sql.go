@@ -122,7 +122,7 @@ func (q *Queries) ResourceAdoptApp(ctx context.Context, arg ResourceAdoptAppPara
 }
 
 const resourceAgentsOfJobs = `-- name: ResourceAgentsOfJobs :many
-SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, a.devcontainers, a.devcontainer_id, a.token_hash
+SELECT a.id, a.resource_id, a.parent_id, a.name, a.token, a.instance_id, a.operating_system, a.architecture, a.directory, a.expanded_directory, a.environment, a.motd_file, a.troubleshooting_url, a.connection_timeout_seconds, a.display_apps, a.scripts, a.metadata_items, a.api_key_scope, a.position, a.version, a.api_version, a.subsystems, a.certificate, a.lifecycle_state, a.started_at, a.ready_at, a.first_connected_at, a.last_connected_at, a.disconnected_at, a.replica_id, a.connection_id, a.logs_length, a.logs_overflowed, a.created_at, a.updated_at, a.resource_monitors, a.current_workspace_id, a.devcontainers, a.devcontainer_id, a.token_hash, a.logs_sequence, a.logs_next
 FROM workspace_agents a
 JOIN workspace_resources r ON r.id = a.resource_id
 WHERE r.job_id = ANY($1::uuid[])
@@ -179,6 +179,8 @@ func (q *Queries) ResourceAgentsOfJobs(ctx context.Context, jobIds []uuid.UUID) 
 			&i.Devcontainers,
 			&i.DevcontainerID,
 			&i.TokenHash,
+			&i.LogsSequence,
+			&i.LogsNext,
 		); err != nil {
 			return nil, err
 		}
