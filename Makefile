@@ -340,8 +340,8 @@ chart:
 	for d in aggregation mcp; do cp deploy/operator/$$d/*.yaml $(CHART)/$$d/ && rm $(CHART)/$$d/kustomization.yaml || exit; done
 	cp deploy/crd/coder.com_*.yaml $(CHART)/crds/
 
-check-generated: generate
-	@git diff --exit-code --stat -- internal/postgres/sqlc 'api/*.pb.go' api/v1alpha1 api/aggregation deploy/crd deploy/charts/coder-operator web/src/api/schema.gen.ts NOTICE || { echo 'generated code is not up to date: run make generate and commit'; exit 1; }
+check-generated:
+	MAKE='$(MAKE)' tools/check-generated
 
 # $(1) is the directory of a module, $(2) the package. The program appears when it is whole.
 buildtool = mkdir -p $(@D) && cd $(1) && $(GO) build -o $@.$$$$ $(2) && mv $@.$$$$ $@

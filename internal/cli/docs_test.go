@@ -21,8 +21,10 @@ var (
 // blocks of the documentation, by the file that has them.
 func documentedCommands(t *testing.T) map[string][]string {
 	t.Helper()
-	var files []string
-	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../examples/templates/*/*.md"} {
+	// The pages in the root directory are named: Go's test cache compares a directory that a
+	// test lists, and builds write to this one.
+	files := []string{"../../README.md", "../../ARCHITECTURE.md", "../../CHANGELOG.md", "../../CONTRIBUTING.md", "../../SECURITY.md"}
+	for _, pattern := range []string{ "../../docs/*.md", "../../examples/templates/*/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package path
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"sync"
@@ -103,24 +104,21 @@ func (e *Peer) waitForQUIC(n int) {
 	}
 	e.waiting.Store(true)
 	defer e.waiting.Store(false)
-	poll, end := time.NewTicker(unreadPoll), time.NewTimer(unreadWait)
+	poll := time.NewTicker(unreadPoll)
 	defer poll.Stop()
-	defer end.Stop()
-	for !e.hasRead(c) {
+	ctx, cancel := context.WithTimeout(c.Context(), unreadWait)
+	defer cancel()
+	for ctx.Err() == nil {
 		select {
 		case <-e.progress:
-			continue
 		case <-poll.C:
-			continue
-		case <-c.Context().Done():
-		case <-end.C:
+		case <-ctx.Done():
 		}
 		if e.hasRead(c) {
 			return
 		}
-		e.readBefore, e.delivered = c.ConnectionStats().PacketsReceived, 0 // some never arrived: count again
-		return
 	}
+	e.readBefore, e.delivered = c.ConnectionStats().PacketsReceived, 0 // some never arrived: count again
 }
 
 // hasRead reports whether QUIC has read enough of the delivered packets.

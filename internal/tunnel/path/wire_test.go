@@ -229,7 +229,7 @@ func TestWireOfMany(t *testing.T) {
 func TestWireEndsWithItsPath(t *testing.T) {
 	for name, away := range map[string]func(client, agent *tunnelEnd){
 		"the client leaves it": func(client, agent *tunnelEnd) { client.e.prober.Load().leavePath(agent.addr(), errors.New("test")) },
-		"the agent is told": func(client, agent *tunnelEnd) {
+		"the agent is notified": func(client, agent *tunnelEnd) {
 			agent.handleProbe(agent.e, client.e.keys.Load().Seal(probe.Message{Kind: probe.RelayOnly}, 0), netip.AddrPort{})
 		},
 		"another address": func(client, agent *tunnelEnd) {
