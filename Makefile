@@ -132,24 +132,32 @@ $(BIN)/coder-operator: $(GOSOURCE)
 	$(GO) build -tags grpcnotrace -gcflags=all=-l -buildvcs=$(STAMP) -ldflags '$(LDFLAGS) -funcalign=16' -o $@ ./cmd/coder-operator
 
 # The dashboard is built to web/dist, which the binary embeds.
-WEB := $(shell find web/src web/public -type f 2>/dev/null) web/index.html web/vite.config.ts web/tsconfig.json
+WEB := src public index.html tsconfig.json $(notdir $(wildcard web/*.config.ts)) package.json package-lock.json
 
 dashboard: web/dist/index.html
 
-web/dist/index.html: $(WEB) web/node_modules/.installed web/icons/dist/index.json.gz
-	cd web && $(NODE) npm run --silent build
+web/dist/index.html: $(shell find $(WEB:%=web/%) -type f) web/node_modules/.installed web/icons/dist/index.json.gz
+	tools/kept web dist 'npm run --silent build' $(WEB)
+	@touch $@
+
+NPM := npm ci --no-audit --no-fund --loglevel error
 
 web/node_modules/.installed: web/package-lock.json
 	@tools/setup
-	tools/npm-ci web
+	tools/kept web node_modules '$(NPM)' package.json package-lock.json
+	@touch $@
 
 # Icons and emoji come from npm packages; the binary embeds their archive.
-web/icons/dist/index.json.gz: web/icons/build.mjs web/icons/sources.json web/icons/licenses.json web/icons/NOTICE.txt web/icons/TEXTS.txt $(wildcard web/icons/own/*) web/icons/node_modules/.installed
-	cd web/icons && $(NODE) npm run --silent build
+ICONS := build.mjs sources.json licenses.json NOTICE.txt TEXTS.txt own package.json package-lock.json
+
+web/icons/dist/index.json.gz: $(shell find $(ICONS:%=web/icons/%) -type f) web/icons/node_modules/.installed
+	tools/kept web/icons dist 'npm run --silent build' $(ICONS)
+	@touch $@
 
 web/icons/node_modules/.installed: web/icons/package-lock.json
 	@tools/setup
-	tools/npm-ci web/icons
+	tools/kept web/icons node_modules '$(NPM)' package.json package-lock.json
+	@touch $@
 
 setup:
 	@tools/setup

@@ -103,6 +103,7 @@ func TestScripts(t *testing.T) {
 			"request":    cmdRequest,
 			"fill":       cmdFill,
 			"take":       cmdTake,
+			"port":       cmdPort,
 		},
 	})
 }
@@ -113,6 +114,7 @@ type processes struct {
 	bin      string
 	running  map[string]*process
 	logs     []string // files with the output of all processes
+	ports    []string // variables with ports of the script
 	database func()   // removes the copy of the migrated database; nil without a copy
 }
 
@@ -189,8 +191,9 @@ func (p *processes) launch(ts *testscript.TestScript, name string, args []string
 
 func environ(ts *testscript.TestScript) []string {
 	var env []string
-	for _, k := range []string{"PATH", "HOME", "TZ", "SHELL", "TMPDIR", "WORK", "CODER_URL", "CODER_CONFIG_DIR", "CODER_CACHE_DIRECTORY",
-		"CODER_HTTP_ADDRESS", "CODER_SESSION_TOKEN", "CODER_PROVISIONER_DAEMON_KEY", "CODER_PROVISIONER_DAEMON_PSK", "CODER_PROXY_SESSION_TOKEN"} {
+	names := []string{"PATH", "HOME", "TZ", "SHELL", "TMPDIR", "WORK", "CODER_URL", "CODER_CONFIG_DIR", "CODER_CACHE_DIRECTORY",
+		"CODER_HTTP_ADDRESS", "CODER_SESSION_TOKEN", "CODER_PROVISIONER_DAEMON_KEY", "CODER_PROVISIONER_DAEMON_PSK", "CODER_PROXY_SESSION_TOKEN"}
+	for _, k := range append(names, of(ts).ports...) {
 		if v := ts.Getenv(k); v != "" {
 			env = append(env, k+"="+v)
 		}
@@ -408,6 +411,15 @@ func cmdFill(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Check(f.Truncate(n))
 	ts.Check(f.Close())
+}
+
+// port NAME: sets a variable to a free port.
+func cmdPort(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: port NAME")
+	}
+	of(ts).ports = append(of(ts).ports, args[0])
+	ts.Setenv(args[0], testport.Free(ts))
 }
 
 // take NAME FILE: sets a variable to the content of a file.

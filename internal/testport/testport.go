@@ -14,11 +14,10 @@ import (
 // The ports are below those that operating systems assign to outgoing connections
 // (from 32768 on Linux, from 49152 by RFC 6335, section 6): while a server is
 // not running, a connection of another program cannot take its port, and a
-// client that dials the port cannot connect to itself. Scripts name ports from
-// 24000 on.
+// client that dials the port cannot connect to itself.
 const (
 	lowest  = 10000
-	highest = 23999
+	highest = 31999
 )
 
 var (
