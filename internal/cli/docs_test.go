@@ -24,7 +24,7 @@ func documentedCommands(t *testing.T) map[string][]string {
 	// The pages in the root directory are named: Go's test cache compares a directory that a
 	// test lists, and builds write to this one.
 	files := []string{"../../README.md", "../../ARCHITECTURE.md", "../../CHANGELOG.md", "../../CONTRIBUTING.md", "../../SECURITY.md"}
-	for _, pattern := range []string{ "../../docs/*.md", "../../examples/templates/*/*.md"} {
+	for _, pattern := range []string{"../../docs/*.md", "../../examples/templates/*/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
