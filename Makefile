@@ -6,7 +6,7 @@
 #   make flaky            run tests three times on a busy machine and list those that failed;
 #                         FLAKY=unit for one target, UNIT=./internal/queue for one of its packages,
 #                         ROUNDS=1 for one run
-#   make test-kube        run the part of it that needs a Kubernetes API server
+#   make test-kube        run the part of make unit that needs a Kubernetes API server
 #   make test-cluster     run the charts, the operator, the template `kubernetes` and the commands
 #                         of docs/kubernetes in a cluster of two nodes, and an upgrade from
 #                         PREVIOUS, a checkout; needs Linux and root, see tools/kube/cluster
@@ -169,7 +169,7 @@ run: setup build
 # after the other: on a machine that compiles everything for the first time, stages beside
 # each other slow the tests down until they reach their time bounds.
 test: setup
-	MAKE='$(MAKE)' tools/stages check-generated dashboard build lint unit test-kube web-test e2e test-terraform
+	MAKE='$(MAKE)' tools/stages check-generated dashboard build lint unit web-test e2e test-terraform
 
 # What make test leaves out, because it takes long or requires root. test-upgrade is not
 # among them: it requires a program of another version.
@@ -177,7 +177,7 @@ test-all: test
 	MAKE='$(MAKE)' VERSIONS=all SOAK='-duration 1h' tools/stages test-terraform test-kills test-gitea test-docker test-image test-cluster soak release
 
 # It finds tests that depend on timing or on the environment.
-FLAKY ?= unit test-kube web-test e2e
+FLAKY ?= unit web-test e2e
 
 flaky: setup dashboard build
 	MAKE='$(MAKE)' tools/flaky $(FLAKY)
@@ -217,9 +217,10 @@ prose: $(TOOLS)/vale $(TOOLS)/prose web/node_modules/.installed
 web-test: web/node_modules/.installed
 	cd web && NO_COLOR=1 $(NODE) npm test --silent
 
-# The slowest packages start first, so that none of them runs alone at the end.
+# The slowest packages start first, so that none of them runs alone at the end. Tests wait
+# a third of their time, so three packages run at a time on two processors.
 # `make lint` runs vet, so `go test` does not.
-LONGEST := httpapi terraform httpapi/mirrorapi provisionapi appproxy agent cli servertest queue workspace
+LONGEST := operator httpapi terraform httpapi/mirrorapi provisionapi appproxy agent cli servertest queue workspace
 
 # Terraform starts the provider many times, and a test binary with the race detector
 # takes a second of processor time for each start.
@@ -234,14 +235,20 @@ TABLES = $(shell git grep -l '^//go:build !race' -- '*_test.go')
 TABLETESTS = $(shell grep -ho '^func Test[A-Za-z0-9]*' $(TABLES) | cut -d ' ' -f 2 | paste -s -d '|')
 
 # UNIT=./internal/queue limits the target unit to a package.
-UNIT ?= $(LONGEST:%=./internal/%) $(shell $(GO) list ./... | grep -v -e /e2e -e clienttest -e operator)
+UNIT ?= $(LONGEST:%=./internal/%) $(shell $(GO) list ./... | grep -v -e /e2e$$ -e /clienttest$$ -e /aggregated$$)
+
+# Tests of the aggregated API run without the race detector, because k8s.io/apiserver v0.36.3
+# has a data race in SecureServingInfo.Serve.
+AGGREGATED := ./internal/operator/aggregated
 
 unit: web/dist/index.html $(TOOLS)/gotestsum $(PROVIDER)
 	@mkdir -p $(RESULTS)
 	cd tools && $(GO) test -vet=off ./...
 	cd tools/promcheck && $(GO) test -vet=off .
-	$(call gotest,tables,$(addprefix ./,$(sort $(dir $(TABLES)))),-run '^($(TABLETESTS))$$' -timeout 20m); tables=$$?; \
-	$(TERRAFORM) CODER_TEST_PROVIDER=$(PROVIDER) $(RACE) $(call gotest,unit,$(UNIT),-race -timeout 20m) && exit $$tables
+	failed=0; $(if $(findstring operator,$(UNIT)),assets=$$(tools/kube/setup) || failed=1; export KUBEBUILDER_ASSETS=$$assets; \
+	$(call gotest,aggregated,$(AGGREGATED),-timeout 20m) || failed=1;) \
+	$(call gotest,tables,$(addprefix ./,$(sort $(dir $(TABLES)))),-run '^($(TABLETESTS))$$' -timeout 20m) || failed=1; \
+	$(TERRAFORM) CODER_TEST_PROVIDER=$(PROVIDER) $(RACE) $(call gotest,unit,$(UNIT),-race -p 3 -timeout 20m) && exit $$failed
 
 # Browsers slow each other down, so few of their tests run at a time, beside the other
 # tests, which mostly wait.
@@ -259,15 +266,12 @@ test-upgrade: setup build
 	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder CODER_E2E_PREVIOUS=$(abspath $(PREVIOUS)) \
 		$(GO) test -vet=off -count 1 -v -run TestRollingUpgrade ./e2e
 
-# The first run builds a kube-apiserver, which takes minutes; see tools/kube. These
-# tests wait more than they compute, so four run at a time. Tests of the aggregated
-# API run without the race detector, because k8s.io/apiserver v0.36.3 has a data race
-# in SecureServingInfo.Serve.
+# The first run builds a kube-apiserver, which takes minutes; see tools/kube.
 test-kube: $(TOOLS)/gotestsum
 	@mkdir -p $(RESULTS)
 	assets=$$(tools/kube/setup) && export KUBEBUILDER_ASSETS=$$assets && \
-		$(RACE) $(call gotest,kube,$(shell $(GO) list ./internal/operator/... | grep -v /aggregated),-race -parallel 4 -timeout 15m); controllers=$$?; \
-		$(call gotest,aggregated,./internal/operator/aggregated ./cmd/coder-operator,-parallel 4 -timeout 15m) && exit $$controllers
+		$(call gotest,aggregated,$(AGGREGATED),-timeout 20m); aggregated=$$?; \
+		$(RACE) $(call gotest,kube,$(shell $(GO) list ./internal/operator/... | grep -v /aggregated$$),-race -timeout 20m) && exit $$aggregated
 
 # The first run builds the other programs of Kubernetes too.
 test-cluster: setup build operator
