@@ -30,7 +30,7 @@ export const theme = createTheme({
   components: {
     Table: { defaultProps: { verticalSpacing: 'sm', highlightOnHover: true } },
     TableScrollContainer: { defaultProps: { type: 'native', tabIndex: 0, pos: 'relative' } }, // scrollable by keyboard; clips visually hidden text
-    Badge: { defaultProps: { tt: 'none', fw: 600, miw: 'max-content' } }, // never truncated in a narrow column
+    Badge: { defaultProps: { variant: 'light', tt: 'none', fw: 600, miw: 'max-content' } }, // never truncated in a narrow column
     NumberInput: { defaultProps: { clampBehavior: 'none' } }, // validation rejects a value; the field never changes it
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } }, // opening a menu focuses its first item

@@ -1,30 +1,11 @@
-import { Anchor, Badge, Button, Text } from '@mantine/core';
+import { Anchor, Button, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type Schema, api } from '../../api/client';
 import { notifyError } from '../../components/confirm';
-import { capitalize } from '../../lib/text';
 import type { Organization } from './queries';
 
 export type Job = Schema<'ProvisionerJob'>;
-
-const colors: Record<string, string> = {
-  succeeded: 'green',
-  failed: 'red',
-  canceled: 'orange',
-  canceling: 'orange',
-  running: 'blue',
-  pending: 'yellow',
-};
-
-/** The status of a job as a badge. */
-export function JobStatus({ job }: { job: Job }) {
-  return (
-    <Badge variant="light" color={colors[job.status] ?? 'gray'}>
-      {capitalize(job.status)}
-    </Badge>
-  );
-}
 
 const jobKinds: Record<Schema<'ProvisionerJobType'>, string> = {
   workspace_build: 'Build of',

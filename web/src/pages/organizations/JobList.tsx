@@ -4,12 +4,13 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client';
 import { EmptyState } from '../../components/EmptyState';
+import { JobBadge } from '../../components/JobBadge';
 import { FilterMenu, PagedList, usePagedQuery } from '../../components/PagedList';
 import { DataTable } from '../../components/DataTable';
 import { capitalize } from '../../lib/text';
 import { RelativeTime, formatDuration } from '../../components/time';
 import type { TabProps } from './queries';
-import { CancelJob, JobStatus, JobSubject } from './Job';
+import { CancelJob, JobSubject } from './Job';
 import { TagBadges, parseTags } from './tags';
 
 const statuses = ['pending', 'running', 'succeeded', 'failed', 'canceled'] as const;
@@ -80,7 +81,7 @@ export default function JobList({ organization }: TabProps) {
                 )}
               </Table.Td>
               <Table.Td>
-                <JobStatus job={job} />
+                <JobBadge status={job.status} />
                 {job.status === 'pending' && job.queue_position > 0 && (
                   <Badge variant="default" ml={4}>
                     {job.queue_position} of {job.queue_size}

@@ -4,9 +4,9 @@ import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tansta
 import { Link, useSearch } from '@tanstack/react-router';
 import { api } from '../../api/client';
 import { useLiveUpdates } from '../../api/live';
+import { JobBadge } from '../../components/JobBadge';
 import { Loading } from '../../components/Loading';
 import { ListPagination } from '../../components/ListPagination';
-import { capitalize } from '../../lib/text';
 import { ErrorAlert } from '../../components/ErrorAlert';
 import { notifyError, notifySuccess } from '../../components/confirm';
 import { DataTable } from '../../components/DataTable';
@@ -15,22 +15,11 @@ import { type Template, type Version, useTemplateRights, versionsQuery } from '.
 import { modals } from '../../components/dialogs';
 
 const size = 25;
-const colors: Record<string, string> = {
-  succeeded: 'green',
-  failed: 'red',
-  canceled: 'orange',
-  canceling: 'orange',
-  running: 'blue',
-  pending: 'yellow',
-};
 
 /** The import status of a version as a badge. */
 export function ImportBadge({ version }: { version: Version }) {
-  return (
-    <Badge variant="light" color={colors[version.job.status] ?? 'gray'}>
-      {version.job.status === 'succeeded' ? 'Ready' : capitalize(version.job.status)}
-    </Badge>
-  );
+  const { status } = version.job;
+  return <JobBadge status={status} label={status === 'succeeded' ? 'Ready' : undefined} />;
 }
 
 /** The versions of a template, newest first. */

@@ -1,7 +1,8 @@
-import { Anchor, Badge, Group, Table, Text } from '@mantine/core';
+import { Anchor, Group, Table, Text } from '@mantine/core';
 import { Link, useSearch } from '@tanstack/react-router';
 import { api } from '../../api/client';
 import { EmptyState } from '../../components/EmptyState';
+import { JobBadge } from '../../components/JobBadge';
 import { PagedList, usePagedQuery } from '../../components/PagedList';
 import { DataTable } from '../../components/DataTable';
 import { capitalize } from '../../lib/text';
@@ -9,23 +10,6 @@ import { RelativeTime, formatDuration } from '../../components/time';
 import type { Build, Workspace } from './queries';
 
 const size = 25;
-const colors: Record<string, string> = {
-  succeeded: 'green',
-  failed: 'red',
-  canceled: 'orange',
-  canceling: 'orange',
-  running: 'blue',
-  pending: 'yellow',
-};
-
-/** The status of a build as a badge. */
-export function BuildBadge({ build }: { build: Build }) {
-  return (
-    <Badge variant="light" color={colors[build.job.status] ?? 'gray'}>
-      {capitalize(build.job.status)}
-    </Badge>
-  );
-}
 
 /** Returns the duration of a build; "" until it ends. */
 export function buildDuration({ job }: Build): string {
@@ -76,7 +60,7 @@ export function BuildList({ workspace }: { workspace: Workspace }) {
             </Table.Td>
             <Table.Td>
               <Group gap="xs" wrap="nowrap">
-                {capitalize(build.transition)} <BuildBadge build={build} />
+                {capitalize(build.transition)} <JobBadge status={build.job.status} />
               </Group>
             </Table.Td>
             <Table.Td>

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { api } from '../../api/client';
 import { useLiveUpdates } from '../../api/live';
 import { DownloadLink } from '../../components/DownloadLink';
+import { JobBadge } from '../../components/JobBadge';
 import { Loading } from '../../components/Loading';
 import { JobLog } from '../../components/Log';
 import { Page } from '../../components/Page';
@@ -12,7 +13,7 @@ import { PendingJob } from '../../components/PendingJob';
 import { ErrorAlert } from '../../components/ErrorAlert';
 import { capitalize } from '../../lib/text';
 import { RelativeTime } from '../../components/time';
-import { BuildBadge, buildDuration } from './BuildList';
+import { buildDuration } from './BuildList';
 import { BuildTimeline } from './BuildTimeline';
 import { FailedBuild } from './FailedBuild';
 import { type Build as B, buildParametersQuery, useWorkspaceRights, workspaceQuery } from './queries';
@@ -53,7 +54,7 @@ export default function BuildPage() {
           <Anchor component={Link} to={`/@${owner}/${workspace}`} size="sm">
             Back to workspace
           </Anchor>
-          <BuildBadge build={build} />
+          <JobBadge status={build.job.status} />
           <span>
             {capitalize(build.transition)} by {build.initiator_name}, <RelativeTime at={build.created_at} />{' '}
             {buildDuration(build) && `· took ${buildDuration(build)}`}

@@ -4,9 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { notifyError } from '../../components/confirm';
+import { JobBadge } from '../../components/JobBadge';
 import { RelativeTime, formatDuration } from '../../components/time';
 import { parametersQuery, parseList } from '../../lib/parameter';
-import { BuildBadge, buildDuration } from './BuildList';
+import { buildDuration } from './BuildList';
 import {
   type Rights,
   type Workspace,
@@ -36,7 +37,7 @@ export function StoppedWorkspace({ workspace, may }: Props) {
           inherit
           to={`/@${workspace.owner_name}/${workspace.name}/builds/${last.build_number}`}
         >{`#${last.build_number}`}</Anchor>
-        <BuildBadge build={last} />
+        <JobBadge status={last.job.status} />
         <span>
           <RelativeTime at={last.created_at} />
           {buildDuration(last) && `, took ${buildDuration(last)}`}
