@@ -34,7 +34,7 @@ function findCycles(graph) {
   return cycles;
 }
 
-const files = ['src', 'demo'].flatMap((directory) =>
+const files = ['src', 'demo', 'design'].flatMap((directory) =>
   readdirSync(directory, { recursive: true })
     .filter((name) => /\.tsx?$/.test(name))
     .map((name) => resolve(directory, name)),

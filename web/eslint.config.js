@@ -4,7 +4,7 @@ import { defineConfig } from 'eslint/config';
 import typescript from 'typescript-eslint';
 
 export default defineConfig(
-  { ignores: ['dist', 'demo-dist', 'src/api/schema.gen.ts'] },
+  { ignores: ['dist', 'demo-dist', 'design-dist', 'src/api/schema.gen.ts'] },
   typescript.configs.recommended,
   hooks.configs.flat['recommended-latest'],
   effects.configs.recommended,

@@ -28,7 +28,13 @@ export const theme = createTheme({
     sizes: { h1: { fontSize: '1.5rem' }, h2: { fontSize: '1.2rem' }, h3: { fontSize: '1.05rem' } },
   },
   components: {
-    Table: { defaultProps: { verticalSpacing: 'sm', highlightOnHover: true } },
+    Table: {
+      defaultProps: {
+        verticalSpacing: 'var(--row-spacing)', // the density, see style.css
+        highlightOnHover: true,
+        highlightOnHoverColor: 'var(--mantine-color-default-hover)',
+      },
+    },
     TableScrollContainer: { defaultProps: { type: 'native', tabIndex: 0, pos: 'relative' } }, // scrollable by keyboard; clips visually hidden text
     Badge: { defaultProps: { variant: 'light', tt: 'none', fw: 600, miw: 'max-content' } }, // never truncated in a narrow column
     NumberInput: { defaultProps: { clampBehavior: 'none' } }, // validation rejects a value; the field never changes it
@@ -40,6 +46,11 @@ export const theme = createTheme({
         closeButtonProps: { 'aria-label': 'Close' },
         transitionProps: { transition: 'fade' }, // a button that moves under the pointer misses a click
       },
+      styles: {
+        // A dialog is above the page: in the dark, it is lighter than the page, as menus are.
+        content: { backgroundColor: 'var(--surface-raised)' },
+        header: { backgroundColor: 'var(--surface-raised)' },
+      },
     },
     ModalHeader: { defaultProps: { role: 'none' } }, // not a banner of the page
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
@@ -49,11 +60,14 @@ export const theme = createTheme({
 /** Text colors with a contrast of at least 4.5:1, which WCAG AA requires. Mantine's defaults have less. */
 export const contrast: CSSVariablesResolver = () => {
   const light: Record<string, string> = {
+    '--surface-raised': 'var(--mantine-color-white)',
+    '--mantine-color-default-hover': 'var(--mantine-color-gray-1)',
     '--mantine-color-dimmed': 'var(--mantine-color-gray-7)',
     '--mantine-color-placeholder': 'var(--mantine-color-gray-7)',
     '--mantine-color-error': 'var(--mantine-color-red-text)',
   };
   const dark: Record<string, string> = {
+    '--surface-raised': 'var(--mantine-color-dark-6)',
     '--mantine-color-dimmed': 'var(--mantine-color-dark-1)',
     '--mantine-color-placeholder': 'var(--mantine-color-dark-1)',
     '--mantine-color-error': 'var(--mantine-color-red-text)',
