@@ -13,13 +13,27 @@ const brand: MantineColorsTuple = [
   '#00616f',
 ];
 
+// Grays for the dark scheme with a little of the brand's hue. From text to the deepest surface.
+const dark: MantineColorsTuple = [
+  '#cad2d4',
+  '#b3bec1',
+  '#829095',
+  '#67757a',
+  '#3d494d',
+  '#313b3f',
+  '#273033',
+  '#1c2326',
+  '#161c1e',
+  '#0f1415',
+];
+
 /** One styling system: Mantine with these colors, sizes and defaults. */
 export const theme = createTheme({
   respectReducedMotion: true,
   primaryColor: 'brand',
   primaryShade: 8,
   autoContrast: true,
-  colors: { brand },
+  colors: { brand, dark },
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
   defaultRadius: 'md',
@@ -57,6 +71,10 @@ export const theme = createTheme({
   },
 });
 
+/** Returns the background of badges and alerts in the dark: the deepest shade of a color, muted by the page's gray. */
+const tint = (name: string, percent: number) =>
+  `color-mix(in srgb, var(--mantine-color-${name}-9), var(--mantine-color-dark-8) ${percent}%)`;
+
 /** Text colors with a contrast of at least 4.5:1, which WCAG AA requires. Mantine's defaults have less. */
 export const contrast: CSSVariablesResolver = () => {
   const light: Record<string, string> = {
@@ -78,7 +96,12 @@ export const contrast: CSSVariablesResolver = () => {
     light[`--mantine-color-${name}-light-color`] = deep;
     light[`--mantine-color-${name}-text`] = deep;
     dark[`--mantine-color-${name}-light-color`] = `var(--mantine-color-${name}-2)`;
+    dark[`--mantine-color-${name}-light`] = tint(name, 60);
+    dark[`--mantine-color-${name}-light-hover`] = tint(name, 45);
     dark[`--mantine-color-${name}-text`] = `var(--mantine-color-${name}-3)`;
   }
+  // A tint of gray would look like the page.
+  dark['--mantine-color-gray-light'] = 'var(--mantine-color-dark-5)';
+  dark['--mantine-color-gray-light-hover'] = 'var(--mantine-color-dark-4)';
   return { variables: {}, light, dark };
 };
