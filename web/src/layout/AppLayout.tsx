@@ -28,6 +28,7 @@ import { CrashAlert, NewVersionAlert } from '../components/CrashAlert';
 import { ErrorBoundary } from '../components/ErrorBoundary';
 import { Loading } from '../components/Loading';
 import { lazyComponent } from '../components/lazyComponent';
+import { useDocumentDensity } from '../lib/density';
 import { PaletteButton } from '../palette/PaletteButton';
 import { NotificationBell } from '../notifications/NotificationBell';
 import { Logo } from './Logo';
@@ -175,6 +176,7 @@ export default function AppLayout() {
   }, [theme, setColorScheme]);
   useEffect(() => onTabMessage(refreshSession), []);
   useFocusAfterNavigation();
+  useDocumentDensity();
   if (!user) return <Loading />;
   return (
     <AppShell

@@ -2,6 +2,7 @@ import { SegmentedControl, Select, Stack, Text, type MantineColorScheme, useMant
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type Schema, api } from '../../api/client';
 import { Loading } from '../../components/Loading';
+import { type Density, useDensity } from '../../lib/density';
 import { ErrorAlert } from '../../components/ErrorAlert';
 
 const path = { user: 'me' };
@@ -14,10 +15,11 @@ const fonts: { value: Font; label: string }[] = [
   { value: 'source-code-pro', label: 'Source Code Pro' },
 ];
 
-/** The theme and the terminal font, which are stored with the account. */
+/** The theme and the terminal font, which are stored with the account, and the density, which the browser keeps. */
 export function Appearance() {
   const client = useQueryClient();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const [density, setDensity] = useDensity();
   const settings = useQuery({
     queryKey: ['my-appearance'],
     queryFn: () => api.get('/users/{user}/appearance', { path }),
@@ -49,6 +51,24 @@ export function Appearance() {
             { value: 'auto', label: 'System' },
             { value: 'light', label: 'Light' },
             { value: 'dark', label: 'Dark' },
+          ]}
+        />
+      </div>
+      <div>
+        <Text size="sm" fw={500} id="density">
+          Density of tables
+        </Text>
+        <Text size="xs" c="dimmed">
+          Kept in this browser.
+        </Text>
+        <SegmentedControl
+          aria-labelledby="density"
+          mt={4}
+          value={density}
+          onChange={(to) => setDensity(to as Density)}
+          data={[
+            { value: 'comfortable', label: 'Comfortable' },
+            { value: 'compact', label: 'Compact' },
           ]}
         />
       </div>

@@ -1,0 +1,18 @@
+import { useLocalStorage } from '@mantine/hooks';
+import { useEffect } from 'react';
+
+/** How much space the rows of tables have. */
+export type Density = 'comfortable' | 'compact';
+
+/** Returns the density of tables, which the browser keeps, and a function that sets it. */
+export function useDensity() {
+  return useLocalStorage<Density>({ key: 'density', defaultValue: 'comfortable', getInitialValueInEffect: false });
+}
+
+/** Gives the tables of the document the chosen density, also those in dialogs. */
+export function useDocumentDensity(): void {
+  const [density] = useDensity();
+  useEffect(() => {
+    document.documentElement.dataset.density = density;
+  }, [density]);
+}
