@@ -30,7 +30,7 @@ createRoot(root).render(
   <StrictMode>
     <MantineProvider theme={theme} cssVariablesResolver={contrast} defaultColorScheme="auto">
       <QueryClientProvider client={queries}>
-        <RouterProvider router={router as never} />
+        <RouterProvider<typeof router> router={router} />
         <Dialogs />
       </QueryClientProvider>
     </MantineProvider>

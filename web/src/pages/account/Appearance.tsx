@@ -39,7 +39,7 @@ export function Appearance() {
     <Stack maw={520}>
       <ErrorAlert error={settings.error ?? save.error} />
       <div>
-        <Text size="sm" fw={500} id="theme">
+        <Text size="sm" fw={600} id="theme">
           Theme
         </Text>
         <SegmentedControl
@@ -55,7 +55,7 @@ export function Appearance() {
         />
       </div>
       <div>
-        <Text size="sm" fw={500} id="density">
+        <Text size="sm" fw={600} id="density">
           Density of tables
         </Text>
         <Text size="xs" c="dimmed">
