@@ -245,10 +245,11 @@ unit: web/dist/index.html $(TOOLS)/gotestsum $(PROVIDER)
 	@mkdir -p $(RESULTS)
 	cd tools && $(GO) test -vet=off ./...
 	cd tools/promcheck && $(GO) test -vet=off .
-	failed=0; $(if $(findstring operator,$(UNIT)),assets=$$(tools/kube/setup) || failed=1; export KUBEBUILDER_ASSETS=$$assets; \
-	$(call gotest,aggregated,$(AGGREGATED),-timeout 20m) || failed=1;) \
-	$(call gotest,tables,$(addprefix ./,$(sort $(dir $(TABLES)))),-run '^($(TABLETESTS))$$' -timeout 20m) || failed=1; \
-	$(TERRAFORM) CODER_TEST_PROVIDER=$(PROVIDER) $(RACE) $(call gotest,unit,$(UNIT),-race -p 3 -timeout 20m) && exit $$failed
+	$(if $(findstring operator,$(UNIT)),assets=$$(tools/kube/setup) && export KUBEBUILDER_ASSETS=$$assets || exit;) \
+	{ $(call gotest,tables,$(addprefix ./,$(sort $(dir $(TABLES)))),-run '^($(TABLETESTS))$$' -timeout 20m); failed=$$?; \
+	$(if $(findstring operator,$(UNIT)),$(call gotest,aggregated,$(AGGREGATED),-timeout 20m) && )exit $$failed; } & unraced=$$!; trap 'kill $$unraced' INT TERM; \
+	$(TERRAFORM) CODER_TEST_PROVIDER=$(PROVIDER) $(RACE) $(call gotest,unit,$(UNIT),-race -p 3 -timeout 20m); raced=$$?; \
+	wait $$unraced && exit $$raced
 
 # Browsers slow each other down, so few of their tests run at a time, beside the other
 # tests, which mostly wait.
