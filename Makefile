@@ -132,7 +132,7 @@ $(BIN)/coder-operator: $(GOSOURCE)
 	$(GO) build -tags grpcnotrace -gcflags=all=-l -buildvcs=$(STAMP) -ldflags '$(LDFLAGS) -funcalign=16' -o $@ ./cmd/coder-operator
 
 # The dashboard is built to web/dist, which the binary embeds.
-WEB := src public index.html tsconfig.json $(notdir $(wildcard web/*.config.ts)) package.json package-lock.json
+WEB := src public index.html tsconfig.json vite.config.ts package.json package-lock.json
 
 dashboard: web/dist/index.html
 
@@ -218,8 +218,9 @@ web-test: web/node_modules/.installed
 	cd web && NO_COLOR=1 $(NODE) npm test --silent
 
 # The slowest packages start first, so that none of them runs alone at the end. Tests wait
-# a third of their time, so three packages run at a time on two processors.
+# a third of their time, so three packages run at a time for every two processors.
 # `make lint` runs vet, so `go test` does not.
+BESIDE := $(shell echo $$((($$(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2)))
 LONGEST := operator httpapi terraform httpapi/mirrorapi provisionapi appproxy agent cli servertest queue workspace
 
 # Terraform starts the provider many times, and a test binary with the race detector
@@ -231,25 +232,34 @@ $(PROVIDER):
 
 # Tests in files with the build constraint !race send thousands of requests one after
 # another. The race detector finds nothing in them that smaller tests do not show it.
-TABLES = $(shell git grep -l '^//go:build !race' -- '*_test.go')
+TABLES = $(shell git grep -l '^//go:build !race' -- $(patsubst %,':(glob)%/*_test.go',$(subst /...,/**,$(UNIT))))
 TABLETESTS = $(shell grep -ho '^func Test[A-Za-z0-9]*' $(TABLES) | cut -d ' ' -f 2 | paste -s -d '|')
-
-# UNIT=./internal/queue limits the target unit to a package.
-UNIT ?= $(LONGEST:%=./internal/%) $(shell $(GO) list ./... | grep -v -e /e2e$$ -e /clienttest$$ -e /aggregated$$)
 
 # Tests of the aggregated API run without the race detector, because k8s.io/apiserver v0.36.3
 # has a data race in SecureServingInfo.Serve.
 AGGREGATED := ./internal/operator/aggregated
 
+KUBE = $(filter ./internal/operator%,$(UNIT))
+
+# UNIT=./internal/queue limits the target unit to a package.
+EVERY = $(shell $(GO) list -f '.{{slice .ImportPath (len .Module.Path)}}' ./... | grep -v -e /e2e$$ -e /clienttest$$ -e ^$(AGGREGATED)$$)
+UNIT ?= $(LONGEST:%=./internal/%) $(filter-out $(LONGEST:%=./internal/%),$(EVERY))
+
 unit: web/dist/index.html $(TOOLS)/gotestsum $(PROVIDER)
 	@mkdir -p $(RESULTS)
 	cd tools && $(GO) test -vet=off ./...
 	cd tools/promcheck && $(GO) test -vet=off .
-	$(if $(findstring operator,$(UNIT)),assets=$$(tools/kube/setup) && export KUBEBUILDER_ASSETS=$$assets || exit;) \
-	{ $(call gotest,tables,$(addprefix ./,$(sort $(dir $(TABLES)))),-run '^($(TABLETESTS))$$' -timeout 20m); failed=$$?; \
-	$(if $(findstring operator,$(UNIT)),$(call gotest,aggregated,$(AGGREGATED),-timeout 20m) && )exit $$failed; } & unraced=$$!; trap 'kill $$unraced' INT TERM; \
-	$(TERRAFORM) CODER_TEST_PROVIDER=$(PROVIDER) $(RACE) $(call gotest,unit,$(UNIT),-race -p 3 -timeout 20m); raced=$$?; \
+	$(if $(KUBE),assets=$$(tools/kube/setup) && export KUBEBUILDER_ASSETS=$$assets || exit;) \
+	{ failed=0; \
+	$(if $(TABLES),$(call gotest,tables,$(addprefix ./,$(sort $(dir $(TABLES)))),-run '^($(TABLETESTS))$$' -timeout 20m) || failed=1;) \
+	$(if $(KUBE),$(call gotest,aggregated,$(AGGREGATED),-timeout 20m) || failed=1;) \
+	exit $$failed; } & unraced=$$!; trap 'kill $$unraced' INT TERM; \
+	$(TERRAFORM) CODER_TEST_PROVIDER=$(PROVIDER) $(RACE) $(call gotest,unit,$(UNIT),-race -p $(BESIDE) -timeout 20m); raced=$$?; \
 	wait $$unraced && exit $$raced
+
+# The first run builds a kube-apiserver, which takes minutes; see tools/kube.
+test-kube:
+	$(MAKE) --no-print-directory unit UNIT='$(filter ./internal/operator%,$(EVERY))'
 
 # Browsers slow each other down, so few of their tests run at a time, beside the other
 # tests, which mostly wait.
@@ -267,14 +277,7 @@ test-upgrade: setup build
 	$(TERRAFORM) CODER_E2E_BINARY=$(BIN)/coder CODER_E2E_PREVIOUS=$(abspath $(PREVIOUS)) \
 		$(GO) test -vet=off -count 1 -v -run TestRollingUpgrade ./e2e
 
-# The first run builds a kube-apiserver, which takes minutes; see tools/kube.
-test-kube: $(TOOLS)/gotestsum
-	@mkdir -p $(RESULTS)
-	assets=$$(tools/kube/setup) && export KUBEBUILDER_ASSETS=$$assets && \
-		$(call gotest,aggregated,$(AGGREGATED),-timeout 20m); aggregated=$$?; \
-		$(RACE) $(call gotest,kube,$(shell $(GO) list ./internal/operator/... | grep -v /aggregated$$),-race -timeout 20m) && exit $$aggregated
-
-# The first run builds the other programs of Kubernetes too.
+# The first run builds the programs of Kubernetes that test-kube does not need.
 test-cluster: setup build operator
 	PREVIOUS='$(if $(PREVIOUS),$(abspath $(PREVIOUS)))' tools/kube/cluster
 

@@ -47,8 +47,9 @@ func (s *Service) AppendLogs(ctx context.Context, a Agent, b LogBatch) (overflow
 	if len(b.Lines) > appendLimit {
 		return false, codersdk.Errorf(codersdk.CodeTooLarge, "At most %d log lines are allowed in one request", appendLimit)
 	}
+	p := s.logParams(b.Source, b.Lines)
 	if a.pending != uuid.Nil {
-		overflowed, err := s.appendPending(ctx, a, s.logParams(b.Source, b.Lines))
+		overflowed, err := s.appendPending(ctx, a, p)
 		if !codersdk.Is(err, codersdk.CodeNotFound) {
 			return overflowed, err
 		}
@@ -62,18 +63,20 @@ func (s *Service) AppendLogs(ctx context.Context, a Agent, b LogBatch) (overflow
 		if err != nil {
 			return err
 		}
-		lines, sequence, next := b.missing(row.LogsSequence, row.LogsNext)
+		stored, sequence, next := b.stored(row.LogsSequence, row.LogsNext)
 		overflowed, added, flipped = row.LogsOverflowed, false, false
-		if overflowed || len(lines) == 0 {
+		if overflowed || stored == len(b.Lines) {
 			return nil
 		}
-		p := s.logParams(b.Source, lines)
-		n, length := fitting(p.Output, int(row.LogsLength))
-		overflowed = n < len(lines)
+		n, length := fitting(p.Output[stored:], int(row.LogsLength))
+		end := stored + n
+		overflowed = end < len(b.Lines)
 		added, flipped = n > 0, overflowed
 		if n > 0 {
-			p.AgentID, p.CreatedAt, p.Level, p.Output = a.ID, p.CreatedAt[:n], p.Level[:n], p.Output[:n]
-			if err := q.AgentAppendLogs(ctx, p); err != nil {
+			err := q.AgentAppendLogs(ctx, sqlc.AgentAppendLogsParams{
+				AgentID: a.ID, SourceID: p.SourceID, CreatedAt: p.CreatedAt[stored:end], Level: p.Level[stored:end], Output: p.Output[stored:end],
+			})
+			if err != nil {
 				return err
 			}
 		}
@@ -92,17 +95,18 @@ func (s *Service) AppendLogs(ctx context.Context, a Agent, b LogBatch) (overflow
 	return overflowed, nil
 }
 
-// missing returns the lines that a log does not have. The log has the numbers of sequence below
-// next; the results are the same with the lines.
-func (b LogBatch) missing(sequence *uuid.UUID, next int64) ([]LogLine, *uuid.UUID, int64) {
+// stored returns how many lines of the batch a log has, from the first. sequence is that of the log's
+// last numbered line, and next the number after that line; it also returns both as they are after the
+// log has the batch.
+func (b LogBatch) stored(sequence *uuid.UUID, next int64) (int, *uuid.UUID, int64) {
 	if b.Sequence == uuid.Nil {
-		return b.Lines, sequence, next
+		return 0, sequence, next
 	}
 	end := b.First + int64(len(b.Lines))
 	if sequence == nil || *sequence != b.Sequence || next < b.First {
-		return b.Lines, &b.Sequence, end
+		return 0, &b.Sequence, end
 	}
-	return b.Lines[min(next-b.First, int64(len(b.Lines))):], sequence, max(next, end)
+	return int(min(next-b.First, int64(len(b.Lines)))), sequence, max(next, end)
 }
 
 // logParams returns the lines in the form of the database: valid text, known levels, plausible times.

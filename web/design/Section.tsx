@@ -17,9 +17,7 @@ export function Section({ id, title, children }: { id: string; title: string; ch
 export function Example({ title, hint, children }: { title: string; hint?: string; children: ReactNode }) {
   return (
     <Paper withBorder p="md">
-      <Title order={3} size="h3">
-        {title}
-      </Title>
+      <Title order={3}>{title}</Title>
       {hint && (
         <Text size="sm" c="dimmed">
           {hint}

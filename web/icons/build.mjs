@@ -5,7 +5,7 @@
 //   npm ci && npm run build
 
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import sharp from 'sharp';
 import * as simple from 'simple-icons';
@@ -167,6 +167,9 @@ for (const name of [...files.keys()].sort()) {
 }
 const packed = gzipSync(JSON.stringify(index), { level: 9 });
 if (end + packed.length > most) fail(`the archive has ${end + packed.length} bytes, more than ${most}`);
-writeFileSync(new URL('dist/icons.bin', here), Buffer.concat(parts));
-writeFileSync(new URL('dist/index.json.gz', here), packed);
+for (const [name, content] of [['icons.bin', Buffer.concat(parts)], ['index.json.gz', packed]]) {
+  const file = new URL(`dist/${name}`, here);
+  rmSync(file, { force: true }); // another checkout may have the same file, by a hard link
+  writeFileSync(file, content);
+}
 console.log(`${Object.keys(sources).length} icons and ${picture.size} emoji in ${(end + packed.length).toLocaleString('en')} bytes`);
