@@ -165,6 +165,9 @@ func (h *handler) asset(name string) *asset {
 	}
 	sum := sha256.Sum256(plain)
 	a := &asset{plain: plain, packed: map[string][]byte{}, kind: mime.TypeByExtension(path.Ext(name))}
+	if strings.HasSuffix(name, ".woff2") { // mime does not know it on every system
+		a.kind = "font/woff2"
+	}
 	a.tag = `W/"` + hex.EncodeToString(sum[:8]) + `"` // weak: one for all encodings
 	for _, p := range packings {
 		if packed, err := fs.ReadFile(h.files, name+p.end); err == nil {

@@ -10,8 +10,8 @@ import (
 	"testing/fstest"
 )
 
-// TestAssets: a file whose name holds its hash is kept for good, and is handed
-// out as the build packed it, in the tightest encoding that is accepted.
+// TestAssets requires that browsers cache a file whose name has a hash forever, and that they get it
+// with its type and in the smallest encoding that they accept.
 func TestAssets(t *testing.T) {
 	var gz bytes.Buffer
 	z := gzip.NewWriter(&gz)
@@ -21,6 +21,7 @@ func TestAssets(t *testing.T) {
 		"assets/a-1.js":    {Data: []byte("plain")},
 		"assets/a-1.js.br": {Data: []byte("tight")},
 		"assets/a-1.js.gz": {Data: gz.Bytes()},
+		"assets/f-1.woff2": {Data: []byte("font")},
 		"favicon.svg":      {Data: []byte("<svg/>")},
 	}}
 	for _, c := range []struct {
@@ -29,22 +30,24 @@ func TestAssets(t *testing.T) {
 		encoding      string
 		body          string
 		cache         string
+		kind          string
 	}{
-		{"/assets/a-1.js", "", 200, "", "plain", "public, max-age=31536000, immutable"},
-		{"/assets/a-1.js", "gzip, deflate, br", 200, "br", "tight", "public, max-age=31536000, immutable"},
-		{"/assets/a-1.js", "gzip, br;q=0", 200, "gzip", gz.String(), "public, max-age=31536000, immutable"},
-		{"/assets/a-1.js", "gzip;q=0.5", 200, "gzip", gz.String(), "public, max-age=31536000, immutable"},
-		{"/assets/a-1.js", "gzip;q=0.0", 200, "", "plain", "public, max-age=31536000, immutable"},
-		{"/favicon.svg", "gzip, br", 200, "", "<svg/>", "no-cache"},
-		{"/assets/gone-1.js", "", 404, "", "404 page not found\n", ""},
-		{"/workspaces", "br", 200, "", "page", "no-store"},
+		{"/assets/a-1.js", "", 200, "", "plain", "public, max-age=31536000, immutable", "text/javascript; charset=utf-8"},
+		{"/assets/a-1.js", "gzip, deflate, br", 200, "br", "tight", "public, max-age=31536000, immutable", "text/javascript; charset=utf-8"},
+		{"/assets/a-1.js", "gzip, br;q=0", 200, "gzip", gz.String(), "public, max-age=31536000, immutable", "text/javascript; charset=utf-8"},
+		{"/assets/a-1.js", "gzip;q=0.5", 200, "gzip", gz.String(), "public, max-age=31536000, immutable", "text/javascript; charset=utf-8"},
+		{"/assets/a-1.js", "gzip;q=0.0", 200, "", "plain", "public, max-age=31536000, immutable", "text/javascript; charset=utf-8"},
+		{"/assets/f-1.woff2", "gzip, br", 200, "", "font", "public, max-age=31536000, immutable", "font/woff2"},
+		{"/favicon.svg", "gzip, br", 200, "", "<svg/>", "no-cache", "image/svg+xml"},
+		{"/assets/gone-1.js", "", 404, "", "404 page not found\n", "", "text/plain; charset=utf-8"},
+		{"/workspaces", "br", 200, "", "page", "no-store", "text/html; charset=utf-8"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, c.path, nil)
 		r.Header.Set("Accept-Encoding", c.accepts)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		body, _ := io.ReadAll(w.Body)
-		if got := w.Header(); w.Code != c.status || string(body) != c.body || got.Get("Content-Encoding") != c.encoding || got.Get("Cache-Control") != c.cache {
+		if got := w.Header(); w.Code != c.status || string(body) != c.body || got.Get("Content-Encoding") != c.encoding || got.Get("Cache-Control") != c.cache || got.Get("Content-Type") != c.kind {
 			t.Errorf("%s for %q: %d %q %v", c.path, c.accepts, w.Code, body, got)
 		}
 		tag := w.Header().Get("ETag")

@@ -50,9 +50,7 @@ export function WorkspaceStatusBadge({ workspace }: { workspace: Workspace }) {
   return (
     <Tooltip label={why} disabled={status !== 'unhealthy'} multiline maw={320}>
       <Badge
-        variant="light"
         color={color}
-        autoContrast
         tabIndex={status === 'unhealthy' ? 0 : undefined}
         leftSection={icon === 'busy' && <Loader size={10} color={color} />}
       >

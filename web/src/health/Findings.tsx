@@ -23,7 +23,7 @@ export function Findings({ section }: { section: Section }) {
       )}
       {section.warnings.map((w) => (
         <Text component="div" size="sm" key={w.code + w.message} c={section.dismissed ? 'dimmed' : undefined}>
-          <Badge variant="light" color={section.dismissed ? 'gray' : 'yellow'} mr="xs">
+          <Badge color={section.dismissed ? 'gray' : 'yellow'} mr="xs">
             {w.code}
           </Badge>
           {w.message}

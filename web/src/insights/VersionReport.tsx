@@ -52,9 +52,7 @@ export function VersionReport({ scope }: { scope: { organization?: string; templ
                     </Table.Td>
                     <Table.Td>
                       {v.version_name}{' '}
-                      <Badge variant="light" color={v.active ? 'green' : 'yellow'}>
-                        {v.active ? 'Active' : 'Outdated'}
-                      </Badge>
+                      <Badge color={v.active ? 'green' : 'yellow'}>{v.active ? 'Active' : 'Outdated'}</Badge>
                     </Table.Td>
                     <Table.Td {...numeric}>{v.workspaces.toLocaleString()}</Table.Td>
                   </Table.Tr>

@@ -17,16 +17,8 @@ import { type App, appList, isProviderOff, settingsQuery } from './queries';
 export function AppBadges({ app }: { app: App }) {
   return (
     <>
-      {app.dynamic && (
-        <Badge variant="light" color="orange">
-          Self-registered
-        </Badge>
-      )}
-      {app.public && (
-        <Badge variant="light" color="gray">
-          Public client
-        </Badge>
-      )}
+      {app.dynamic && <Badge color="orange">Self-registered</Badge>}
+      {app.public && <Badge color="gray">Public client</Badge>}
     </>
   );
 }

@@ -91,7 +91,7 @@ function GrantSummary({ grant }: { grant: Grant }) {
     <Stack gap={4}>
       <Group gap={4}>
         {grant.scopes.map((scope) => (
-          <Badge key={scope} variant="light" color="gray" tt="none">
+          <Badge key={scope} color="gray">
             {scope === 'coder:all' ? 'Full access' : scope}
           </Badge>
         ))}

@@ -48,9 +48,7 @@ export function Profile({ self }: { self: Schema<'User'> }) {
           <Group gap={4} mt={4}>
             {self.roles.length === 0 && <Text size="sm">Member</Text>}
             {self.roles.map((role) => (
-              <Badge key={role.name} variant="light">
-                {role.display_name || role.name}
-              </Badge>
+              <Badge key={role.name}>{role.display_name || role.name}</Badge>
             ))}
           </Group>
         </div>

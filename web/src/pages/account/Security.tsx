@@ -78,9 +78,7 @@ function Sessions() {
               </Text>
             </div>
             {s.current ? (
-              <Badge variant="light" flex="none">
-                Current session
-              </Badge>
+              <Badge flex="none">Current session</Badge>
             ) : (
               <Button
                 flex="none"

@@ -81,7 +81,7 @@ export function Tokens({ user = 'me' }: { user?: string }) {
                     <Table.Td>
                       <Group gap={4}>
                         {(token.scopes ?? []).map((s) => (
-                          <Badge key={s} variant="light" color="gray">
+                          <Badge key={s} color="gray">
                             {s}
                           </Badge>
                         ))}

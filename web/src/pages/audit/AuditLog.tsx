@@ -135,12 +135,8 @@ function AuditLogRow({ entry }: { entry: Entry }) {
           </Group>
         </UnstyledButton>
         <Group gap={4} wrap="nowrap">
-          {entry.is_deleted && (
-            <Badge variant="light" color="gray">
-              Deleted
-            </Badge>
-          )}
-          <Badge variant="light" color={entry.status_code >= 400 ? 'red' : (colors[entry.action] ?? 'gray')}>
+          {entry.is_deleted && <Badge color="gray">Deleted</Badge>}
+          <Badge color={entry.status_code >= 400 ? 'red' : (colors[entry.action] ?? 'gray')}>
             {entry.status_code >= 400 ? `Failed (${entry.status_code})` : (actionLabels[entry.action] ?? entry.action)}
           </Badge>
         </Group>

@@ -107,9 +107,7 @@ function ConnectionRow({ connection }: { connection: Connection }) {
         <Group gap={6}>
           {connectionTypes[connection.type]} {connection.web_info && <b>{connection.web_info.slug_or_port}</b>}
           {connection.web_info && connection.web_info.status_code >= 400 && (
-            <Badge variant="light" color="red">
-              {connection.web_info.status_code}
-            </Badge>
+            <Badge color="red">{connection.web_info.status_code}</Badge>
           )}
         </Group>
       </Table.Td>
@@ -135,11 +133,7 @@ function Disconnection({ connection }: { connection: Connection }) {
   if (!connection.ssh_info) return <Text c="dimmed">–</Text>;
   const { disconnect_time: end, disconnect_reason: reason } = connection.ssh_info;
   if (!end) {
-    return (
-      <Badge variant="light" color="green">
-        Connected
-      </Badge>
-    );
+    return <Badge color="green">Connected</Badge>;
   }
   return (
     <>

@@ -116,11 +116,7 @@ function OptionTable({ options }: { options: Option[] }) {
                       ) : (
                         <Code>{value}</Code>
                       )}
-                      {sources[option.value_source] && (
-                        <Badge variant="light" size="sm">
-                          {sources[option.value_source]}
-                        </Badge>
-                      )}
+                      {sources[option.value_source] && <Badge size="sm">{sources[option.value_source]}</Badge>}
                     </Group>
                   </Table.Td>
                 </Table.Tr>

@@ -13,9 +13,7 @@ export function ScimStatus() {
     <Paper withBorder p="md">
       <Group mb="xs">
         <Title order={2}>SCIM provisioning</Title>
-        <Badge variant="light" color={data.enabled ? 'green' : 'gray'}>
-          {data.enabled ? 'Enabled' : 'Disabled'}
-        </Badge>
+        <Badge color={data.enabled ? 'green' : 'gray'}>{data.enabled ? 'Enabled' : 'Disabled'}</Badge>
       </Group>
       {data.enabled ? (
         <Text size="sm">

@@ -55,7 +55,7 @@ export default function GroupList({ organization, may }: TabProps) {
                   >
                     {group.display_name || group.name}
                   </Anchor>
-                  {group.source === 'oidc' && <Badge variant="light">Identity provider</Badge>}
+                  {group.source === 'oidc' && <Badge>Identity provider</Badge>}
                 </Row>
               </Table.Td>
               <Table.Td>{group.total_member_count}</Table.Td>

@@ -94,12 +94,10 @@ export default function MemberList({ organization, may }: TabProps) {
                     </Text>
                   )}
                   {member.roles.map((role) => (
-                    <Badge key={role.name} variant="light">
-                      {role.display_name || role.name}
-                    </Badge>
+                    <Badge key={role.name}>{role.display_name || role.name}</Badge>
                   ))}
                   {member.global_roles.map((role) => (
-                    <Badge key={role.name} variant="light" color="gray" title="Site-wide role">
+                    <Badge key={role.name} color="gray" title="Site-wide role">
                       {role.display_name || role.name}
                     </Badge>
                   ))}

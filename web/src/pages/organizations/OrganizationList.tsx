@@ -52,7 +52,7 @@ export default function OrganizationList() {
                   <Anchor component={Link} to={`/organizations/${organization.name}`} fw={600}>
                     {organization.display_name || organization.name}
                   </Anchor>
-                  {organization.is_default && <Badge variant="light">Default</Badge>}
+                  {organization.is_default && <Badge>Default</Badge>}
                 </Group>
                 <Text size="sm" c="dimmed" lineClamp={3} style={{ overflowWrap: 'anywhere' }}>
                   {organization.description || organization.name}

@@ -88,11 +88,7 @@ export default function ProvisionerKeys({ organization, may }: TabProps) {
                 <Text size="sm" fw={600}>
                   {provisionerKey.name}
                 </Text>
-                {provisionerKey.replaced_at && (
-                  <Badge variant="light" color="orange">
-                    Rotated
-                  </Badge>
-                )}
+                {provisionerKey.replaced_at && <Badge color="orange">Rotated</Badge>}
               </Table.Td>
               <Table.Td>
                 <TagBadges tags={provisionerKey.tags} />

@@ -103,9 +103,7 @@ function ProvisionerRow({
         ))}
       </Table.Td>
       <Table.Td>
-        <Badge variant="light" color={colors[provisioner.status]}>
-          {capitalize(provisioner.status)}
-        </Badge>
+        <Badge color={colors[provisioner.status]}>{capitalize(provisioner.status)}</Badge>
       </Table.Td>
       <Table.Td>
         {provisioner.busy_slots} / {provisioner.slots}

@@ -61,11 +61,7 @@ export default function RoleList({ organization, may }: TabProps) {
                   <Text size="sm" fw={600}>
                     {role.display_name || role.name}
                   </Text>
-                  {role.built_in && (
-                    <Badge variant="light" color="gray">
-                      Built-in
-                    </Badge>
-                  )}
+                  {role.built_in && <Badge color="gray">Built-in</Badge>}
                 </Group>
               </Table.Td>
               <Table.Td>

@@ -99,9 +99,7 @@ export function VersionResources({ version }: { version: string }) {
               <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
                 <b>{resource.name}</b> {resource.type}
               </Text>
-              {resource.daily_cost > 0 && (
-                <Badge variant="light">{formatCount(resource.daily_cost, 'credit')} per day</Badge>
-              )}
+              {resource.daily_cost > 0 && <Badge>{formatCount(resource.daily_cost, 'credit')} per day</Badge>}
             </Group>
             {resource.agents?.map((agent) => (
               <Text key={agent.id} size="sm" c="dimmed" pl="md">

@@ -122,7 +122,7 @@ function TemplateCard({
             {template.description}
           </Text>
           {template.deprecated && (
-            <Badge color="orange" variant="light" mt="xs">
+            <Badge color="orange" mt="xs">
               Deprecated
             </Badge>
           )}

@@ -186,10 +186,7 @@ function VersionChanges({ template, version }: { template: Template; version: V 
         return (
           <Paper withBorder key={change.path} component="section" aria-label={change.path}>
             <Group p="xs" gap="xs">
-              <Badge
-                variant="light"
-                color={change.kind === 'added' ? 'green' : change.kind === 'removed' ? 'red' : 'blue'}
-              >
+              <Badge color={change.kind === 'added' ? 'green' : change.kind === 'removed' ? 'red' : 'blue'}>
                 {capitalize(change.kind)}
               </Badge>
               <Text ff="monospace" size="sm" style={{ overflowWrap: 'anywhere' }}>

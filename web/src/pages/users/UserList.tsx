@@ -130,9 +130,7 @@ function UserTable({ users }: { users: User[] }) {
                 </Text>
               )}
               {user.roles.map((role) => (
-                <Badge key={role.name} variant="light">
-                  {role.display_name || role.name}
-                </Badge>
+                <Badge key={role.name}>{role.display_name || role.name}</Badge>
               ))}
             </Group>
           </Table.Td>
@@ -140,9 +138,7 @@ function UserTable({ users }: { users: User[] }) {
             {user.is_service_account ? 'Service account' : (loginTypes[user.login_type] ?? user.login_type)}
           </Table.Td>
           <Table.Td>
-            <Badge variant="light" color={colors[user.status] ?? 'gray'}>
-              {capitalize(user.status)}
-            </Badge>
+            <Badge color={colors[user.status] ?? 'gray'}>{capitalize(user.status)}</Badge>
           </Table.Td>
           <Table.Td>
             {!user.last_seen_at || user.last_seen_at.startsWith(zeroTime) ? (

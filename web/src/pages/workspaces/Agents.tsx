@@ -28,29 +28,11 @@ const lifecycles: Partial<Record<Schema<'WorkspaceAgentLifecycle'>, [string, str
 function AgentStatus({ agent }: { agent: Agent }) {
   if (agent.status === 'connected') {
     const [color, label] = lifecycles[agent.lifecycle_state] ?? ['gray', agent.lifecycle_state];
-    return (
-      <Badge color={color} variant="light">
-        {label}
-      </Badge>
-    );
+    return <Badge color={color}>{label}</Badge>;
   }
-  if (agent.status === 'connecting')
-    return (
-      <Badge color="blue" variant="light">
-        Connecting
-      </Badge>
-    );
-  if (agent.status === 'timeout')
-    return (
-      <Badge color="orange" variant="light">
-        Connection timed out
-      </Badge>
-    );
-  return (
-    <Badge color="red" variant="light">
-      Disconnected {agent.disconnected_at && <RelativeTime at={agent.disconnected_at} />}
-    </Badge>
-  );
+  if (agent.status === 'connecting') return <Badge color="blue">Connecting</Badge>;
+  if (agent.status === 'timeout') return <Badge color="orange">Connection timed out</Badge>;
+  return <Badge color="red">Disconnected {agent.disconnected_at && <RelativeTime at={agent.disconnected_at} />}</Badge>;
 }
 
 /** The agents of a workspace: their state, apps, metadata and logs. */

@@ -123,19 +123,10 @@ function DevcontainerCard({
       <Group gap="xs" justify="space-between">
         <Group gap="xs">
           <Text fw={600}>{devcontainer.name}</Text>
-          <Badge
-            color={look.color}
-            variant="light"
-            autoContrast
-            leftSection={look.busy && <Loader size={10} color={look.color} />}
-          >
+          <Badge color={look.color} leftSection={look.busy && <Loader size={10} color={look.color} />}>
             {capitalize(devcontainer.status)}
           </Badge>
-          {devcontainer.dirty && (
-            <Badge color="orange" variant="light" autoContrast>
-              Configuration changed
-            </Badge>
-          )}
+          {devcontainer.dirty && <Badge color="orange">Configuration changed</Badge>}
         </Group>
         <Group gap={4}>
           {fresh ? (

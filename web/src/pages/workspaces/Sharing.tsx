@@ -75,7 +75,7 @@ export function WorkspaceSharing({ workspace }: { workspace: Workspace }) {
               <Avatar size={28} radius="xl" src={r.avatar || null} name={r.name} color="brand" alt="" />
               <div>
                 <Text component="div" size="sm" fw={600}>
-                  {r.name} {r.kind === 'group' && <Badge variant="light">Group</Badge>}
+                  {r.name} {r.kind === 'group' && <Badge>Group</Badge>}
                 </Text>
                 <Text size="xs" c="dimmed">
                   {r.about}

@@ -18,7 +18,7 @@ export function WorkspaceName({ workspace }: { workspace: Workspace }) {
             {workspace.name}
           </Anchor>
           {workspace.is_prebuild && (
-            <Badge size="xs" variant="light" title="Not claimed by a user yet">
+            <Badge size="xs" title="Not claimed by a user yet">
               Prebuilt
             </Badge>
           )}

@@ -1,0 +1,141 @@
+// Measures how fast the dashboard is in use: node test/speed.mjs URL EMAIL PASSWORD prints a line
+// of JSON per value, or an error.
+//
+//   first_page         kilobytes of scripts, styles and fonts that the list of workspaces loads,
+//                      as sent, before its first row
+//   interactive        milliseconds until this page with an empty cache displays its first row and
+//                      answers input, on a processor that Chromium slows down four times
+//   route_change       milliseconds from a click on a link until the page displays its first row,
+//                      if its data is cached: the median of the slowest page
+//   layout_shift       how much content moves while pages load: the largest score of a page
+//                      (https://web.dev/articles/cls)
+import { chromium } from 'playwright';
+import { launch, settled } from './browser.mjs';
+
+const [url, email, password] = process.argv.slice(2);
+const row = 'main tbody tr';
+const visits = 5;
+const browser = await launch(chromium);
+const session = await browser.newContext({ baseURL: url });
+await session.request.post('/api/v2/users/login', { data: { email, password } });
+const options = { baseURL: url, storageState: await session.storageState(), viewport: { width: 1440, height: 900 } };
+
+const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+
+/** Runs in the browser: sets window.shown to the time of the first frame that displays the selector. */
+function watch(selector) {
+  const look = () => {
+    const found = document.querySelector(selector)?.getBoundingClientRect().height > 0;
+    if (!found) return requestAnimationFrame(look);
+    requestAnimationFrame(() => {
+      window.shown = performance.now();
+      // The browser is idle when it has nothing left to do before it could answer input.
+      requestIdleCallback(() => (window.interactive = performance.now()));
+    });
+  };
+  window.shown = window.interactive = undefined;
+  look();
+}
+
+/** Runs f with a page that has an empty cache. */
+async function fresh(f) {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(30_000);
+  try {
+    return await f(await context.newPage());
+  } finally {
+    await context.close();
+  }
+}
+
+/** Opens the list of workspaces and returns when it is interactive. */
+const open = (slowdown) =>
+  fresh(async (page) => {
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowdown });
+    await page.addInitScript(`(${watch})(${JSON.stringify(row)})`);
+    await page.goto('/workspaces?q=all', { waitUntil: 'commit' });
+    return (await page.waitForFunction(() => window.interactive)).jsonValue();
+  });
+
+const measures = {
+  first_page: () =>
+    fresh(async (page) => {
+      await page.addInitScript(`(${watch})(${JSON.stringify(row)})`);
+      await page.goto('/workspaces?q=all', { waitUntil: 'commit' });
+      await page.waitForFunction(() => window.shown);
+      return page.evaluate(() => {
+        const loaded = performance.getEntriesByType('resource').filter((e) => e.responseEnd < window.shown);
+        return loaded.reduce((n, e) => n + (e.name.includes('/assets/') ? e.encodedBodySize : 0), 0) / 1000;
+      });
+    }),
+
+  interactive: async () => {
+    await open(1); // warms up the server
+    const times = [];
+    for (let i = 0; i < visits; i++) times.push(await open(4));
+    return median(times);
+  },
+
+  route_change: () =>
+    fresh(async (page) => {
+      const links = ['/templates', '/workspaces', '/users', '/audit'];
+      const shows = { '/templates': 'main a[href$="/workspace"]', '/audit': 'main time' };
+      const times = new Map(links.map((path) => [path, []]));
+      await page.goto('/audit');
+      for (let i = 0; i <= visits; i++) {
+        for (const path of links) {
+          const link = page.getByRole('navigation', { name: 'Main' }).locator(`[href="${path}"]`);
+          const time = await link.evaluate(
+            (a, selector) =>
+              new Promise((done) => {
+                const from = performance.now();
+                const before = document.querySelector('main').firstElementChild;
+                a.click();
+                const look = () => {
+                  const found = before.isConnected ? null : document.querySelector(selector);
+                  if (found?.getBoundingClientRect().height > 0) done(performance.now() - from);
+                  else requestAnimationFrame(look);
+                };
+                requestAnimationFrame(look);
+              }),
+            shows[path] ?? row,
+          );
+          if (i > 0) times.get(path).push(time); // the first visit loads code and data
+          await settled(page);
+        }
+      }
+      return Math.max(...[...times.values()].map(median));
+    }),
+
+  layout_shift: async () => {
+    const scores = [];
+    for (const path of ['/workspaces?q=all', '/templates', '/users', '/audit', '/deployment/overview', '/settings/account']) {
+      scores.push(
+        await fresh(async (page) => {
+          await page.addInitScript(() => {
+            window.shift = 0;
+            new PerformanceObserver((list) => {
+              for (const e of list.getEntries()) if (!e.hadRecentInput) window.shift += e.value;
+            }).observe({ type: 'layout-shift', buffered: true });
+          });
+          await page.goto(path);
+          await settled(page, 30);
+          const shift = await page.evaluate(() => window.shift);
+          if (process.env.DETAILS) console.error(path, shift);
+          return shift;
+        }),
+      );
+    }
+    return Math.max(...scores);
+  },
+};
+
+for (const [name, measure] of Object.entries(measures)) {
+  try {
+    console.log(JSON.stringify({ name, value: await measure() }));
+  } catch (error) {
+    console.log(JSON.stringify({ name, error: error.message.slice(0, 1000) }));
+  }
+}
+await browser.close();
