@@ -10,6 +10,7 @@
 #   make test-cluster     run the charts, the operator, the template `kubernetes` and the commands
 #                         of docs/kubernetes in a cluster of two nodes, and an upgrade from
 #                         PREVIOUS, a checkout; needs Linux and root, see tools/kube/cluster
+#   make test-firefox     use the dashboard with Firefox; make test does it with Chromium
 #   make test-gitea       use git in a workspace with a real Gitea, which the first run builds
 #   make test-docker      run the template `docker` and a dev container with a Docker daemon
 #   make test-image       build the images of deploy/docker and check them; needs the same
@@ -64,7 +65,7 @@ $(error VERSION=$(VERSION) is not a semantic version such as v2.37.1: clients co
 endif
 endif
 
-.PHONY: build dashboard filetimes version agents clis downloads release image operator operator-image run test test-all flaky test-kube test-cluster test-gitea test-docker test-terraform test-kills test-image test-upgrade lint prose generate chart check-generated unit web-test e2e bench bench-queue bench-access bench-dashboard bench-speed bench-retention bench-operator bench-scale soak setup clean
+.PHONY: build dashboard filetimes version agents clis downloads release image operator operator-image run test test-all flaky test-kube test-cluster test-firefox test-gitea test-docker test-terraform test-kills test-image test-upgrade lint prose generate chart check-generated unit web-test e2e bench bench-queue bench-access bench-dashboard bench-speed bench-retention bench-operator bench-scale soak setup clean
 
 GOSOURCE := $(shell find . -name '*.go' -not -name '*_test.go' -not -path './.cache/*' -not -path './web/node_modules/*' -not -path './web/icons/node_modules/*') go.mod go.sum $(HISTORY)
 
@@ -174,7 +175,7 @@ test: setup
 # What make test leaves out, because it takes long or requires root. test-upgrade is not
 # among them: it requires a program of another version.
 test-all: test
-	MAKE='$(MAKE)' VERSIONS=all SOAK='-duration 1h' tools/stages test-terraform test-kills test-gitea test-docker test-image test-cluster soak release
+	MAKE='$(MAKE)' VERSIONS=all SOAK='-duration 1h' tools/stages test-terraform test-kills test-firefox test-gitea test-docker test-image test-cluster soak release
 
 # It finds tests that depend on timing or on the environment.
 FLAKY ?= unit web-test e2e
@@ -271,6 +272,11 @@ e2e: build $(TOOLS)/gotestsum
 	$(call gotest,e2e,./e2e,-skip '$(BROWSERS)' -timeout 60m -count 1 -parallel 3); scripts=$$?; \
 	$(call gotest,clients,./internal/clienttest,-timeout 10m -count 1 -parallel 6); clients=$$?; \
 	wait $$browsers && [ $$scripts -eq 0 ] && [ $$clients -eq 0 ]; }
+
+# The main job, sign-in, lists and settings.
+test-firefox: build
+	tools/setup firefox
+	$(TERRAFORM) BROWSER=firefox CODER_E2E_BINARY=$(BIN)/coder $(GO) test -vet=off -count 1 -timeout 60m -parallel 1 -run 'TestScripts$$/^dashboard(_login|_lists|_settings|)$$' ./e2e
 
 test-upgrade: setup build
 	@test -x '$(PREVIOUS)' || { echo 'set PREVIOUS to the coder program of the other version'; exit 1; }

@@ -61,7 +61,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chromium := sync.OnceValues(func() (string, error) { return startChromium(t) })
+	browser := sync.OnceValues(func() (string, error) { return startBrowser(t) })
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireUniqueNames:  true,
@@ -75,6 +75,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PASSWORD", password)
 			env.Setenv("TZ", "UTC")
 			env.Setenv("SHELL", "/bin/bash")
+			env.Setenv("BROWSER", os.Getenv("BROWSER"))
 			env.Setenv("SCREENSHOTS", cmp.Or(os.Getenv("SCREENSHOTS"), "off")) // of every page, for users
 			if err := os.MkdirAll(env.WorkDir+"/home", 0o700); err != nil {
 				return err
@@ -94,7 +95,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"chromium":   func(ts *testscript.TestScript, _ bool, _ []string) { cmdChromium(ts, chromium) },
+			"browser":    func(ts *testscript.TestScript, _ bool, _ []string) { cmdBrowser(ts, browser) },
 			"server":     cmdServer,
 			"start":      cmdStart,
 			"signal":     cmdSignal,
@@ -201,15 +202,15 @@ func environ(ts *testscript.TestScript) []string {
 	return env
 }
 
-// startChromium starts the Chromium of all scripts and returns its address. The
-// test's cleanup stops it.
-func startChromium(t *testing.T) (string, error) {
-	cmd := exec.Command("node", "../web/test/chromium.mjs")
+// startBrowser starts the browser of all scripts, which is Chromium or that of the
+// environment variable BROWSER, and returns its address. The test's cleanup stops it.
+func startBrowser(t *testing.T) (string, error) {
+	cmd := exec.Command("node", "../web/test/serve.mjs")
 	cmd.Stderr = os.Stderr
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
-		return "", fmt.Errorf("start Chromium: %w", err)
+		return "", fmt.Errorf("start the browser: %w", err)
 	}
 	t.Cleanup(func() {
 		in.Close()
@@ -217,16 +218,16 @@ func startChromium(t *testing.T) (string, error) {
 	})
 	address, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return "", fmt.Errorf("read the address of Chromium: %w", err)
+		return "", fmt.Errorf("read the address of the browser: %w", err)
 	}
 	return strings.TrimSpace(address), nil
 }
 
-// chromium: makes the journeys of the script use the Chromium of all scripts.
-func cmdChromium(ts *testscript.TestScript, start func() (string, error)) {
+// browser: makes the journeys of the script use the browser of all scripts.
+func cmdBrowser(ts *testscript.TestScript, start func() (string, error)) {
 	address, err := start()
 	ts.Check(err)
-	ts.Setenv("CHROMIUM_SERVER", address)
+	ts.Setenv("BROWSER_SERVER", address)
 }
 
 // server [flags]: starts coder server on a free port, or on the port of the last

@@ -1,4 +1,6 @@
+// The browser of the tests: Chromium, or Firefox with BROWSER=firefox.
 import { existsSync } from 'node:fs';
+import { chromium, firefox } from 'playwright';
 import { expect as playwright } from 'playwright/test';
 
 // How long an action or a condition may take, in milliseconds: far more than it needs on a
@@ -12,29 +14,66 @@ export const expect = playwright.configure({ timeout: patience });
 // notifications. Not every system has it.
 const chromiums = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 
-/** The options of the installed Chromium, without its background requests. */
-const options = {
-  executablePath: process.env.CHROMIUM ?? chromiums.find(existsSync),
-  env: { ...process.env, TMPDIR: '/tmp' }, // paths of Unix sockets have a length limit
-  args: [
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-  ],
-};
+const env = { ...process.env, TMPDIR: '/tmp' }; // paths of Unix sockets have a length limit
 
-/** Connects to the Chromium of test/chromium.mjs if CHROMIUM_SERVER is set, or starts one. */
-export function launch(chromium) {
-  const server = process.env.CHROMIUM_SERVER;
-  return server ? chromium.connect(server) : chromium.launch(options);
+/** The installed browsers, without their background requests. */
+const browsers = {
+  chromium: {
+    type: chromium,
+    options: {
+      executablePath: process.env.CHROMIUM ?? chromiums.find(existsSync),
+      env,
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    },
+  },
+  firefox: {
+    type: firefox,
+    options: {
+      channel: 'moz-firefox', // not Playwright's own Firefox
+      executablePath: process.env.FIREFOX ?? ['/usr/bin/firefox-esr', '/usr/bin/firefox'].find(existsSync),
+      env,
+      firefoxUserPrefs: { 'ui.prefersReducedMotion': 1 },
+    },
+  },
+};
+const { type, options } = browsers[process.env.BROWSER || 'chromium'];
+
+/** Connects to the browser of test/serve.mjs if BROWSER_SERVER is set, or starts one. */
+export function launch() {
+  const server = process.env.BROWSER_SERVER;
+  return server ? type.connect(server) : type.launch(options);
 }
 
-/** Starts a Chromium that several processes can connect to. */
-export const serve = (chromium) => chromium.launchServer(options);
+/** Starts a browser that several processes can connect to. */
+export const serve = () => type.launchServer(options);
+
+/**
+ * Makes fill() of locators work in Firefox. There, Playwright sets the value of a field with the
+ * setter of React, which then takes the following event for one without a change.
+ */
+export function mendFill(page) {
+  const locator = Object.getPrototypeOf(page.locator('body'));
+  if (process.env.BROWSER !== 'firefox' || locator.fillOfPlaywright) return;
+  locator.fillOfPlaywright = locator.fill;
+  locator.fill = async function (value, options) {
+    await this.fillOfPlaywright(value, options); // it also waits until the field is editable
+    await this.evaluate((field, value) => {
+      const native = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value');
+      if (!native) return; // an editable element without a value
+      field.value = '';
+      native.set.call(field, value);
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+    }, value);
+  };
+}
 
 /** Opens a path as a link does, without loading the dashboard again, and waits until its page is drawn. */
 export async function visit(page, path) {

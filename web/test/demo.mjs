@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { chromium } from 'playwright';
 import { launch, patience, visit } from './browser.mjs';
 import { findings } from './look.mjs';
 
@@ -35,7 +34,7 @@ const pages = [
 ];
 
 const index = pathToFileURL(resolve(process.argv[2], 'index.html')).href;
-const browser = await launch(chromium);
+const browser = await launch();
 try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   page.setDefaultTimeout(patience);

@@ -1,7 +1,6 @@
 // Measures the round trip of a key press in the web terminal and over a plain echo WebSocket,
 // alternating in one browser: node test/echo.mjs URL EMAIL PASSWORD TERMINAL ECHO prints a
 // line of JSON with both medians in milliseconds. TERMINAL is the path of the terminal page.
-import { chromium } from 'playwright';
 import { launch, patience } from './browser.mjs';
 
 // The clock of a page has a resolution of 0.1 ms, so keys are measured in blocks.
@@ -9,7 +8,7 @@ const turns = 15;
 const block = 40;
 
 const [url, email, password, terminal, echo] = process.argv.slice(2);
-const browser = await launch(chromium);
+const browser = await launch();
 const context = await browser.newContext({ baseURL: url, viewport: { width: 1440, height: 900 } });
 context.setDefaultTimeout(patience);
 await context.request.post('/api/v2/users/login', { data: { email, password } });

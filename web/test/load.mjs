@@ -1,7 +1,6 @@
 // Measures the time until a page displays its first row, with an empty browser cache:
 // node test/load.mjs URL EMAIL PASSWORD [NAME...] prints a line of JSON per page, with the
 // median of five visits in milliseconds, or the error. Without names, it visits all pages.
-import { chromium } from 'playwright';
 import { launch } from './browser.mjs';
 
 const [url, email, password, ...only] = process.argv.slice(2);
@@ -20,7 +19,7 @@ const pages = [
   ['users', '/users', row],
   ['audit', '/audit', 'main time'],
 ];
-const browser = await launch(chromium);
+const browser = await launch();
 const session = await browser.newContext({ baseURL: url });
 await session.request.post('/api/v2/users/login', { data: { email, password } });
 const storageState = await session.storageState();

@@ -4,7 +4,6 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright';
 import { launch, patience, settled } from './browser.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -121,7 +120,7 @@ export async function look(browser, url, credentials, pages) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [url, email, password, ...paths] = process.argv.slice(2);
-  const browser = await launch(chromium);
+  const browser = await launch();
   for (const what of (await look(browser, url, { email, password }, paths)).wrong) console.log(what);
   await browser.close();
 }

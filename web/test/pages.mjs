@@ -5,7 +5,6 @@
 // Fails on axe violations, browser errors, pages wider than the window, and routes or tabs
 // that were not open.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { chromium } from 'playwright';
 import { launch } from './browser.mjs';
 import { everywhere } from './everywhere.mjs';
 import { fileOf, look, looks, screenshots } from './look.mjs';
@@ -41,7 +40,7 @@ function album(seen) {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Every page</title><h1>Every page</h1>${[...new Set(seen.map((s) => s.name))].map(row).join('\n')}</html>\n`;
 }
 
-const browser = await launch(chromium);
+const browser = await launch();
 try {
   if (which === 'first') rmSync(screenshots ? 'screenshots' : record, { recursive: true, force: true });
   const runs =

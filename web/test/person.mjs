@@ -1,12 +1,11 @@
 // A browser session of one user, for the journeys in this directory.
 import assert from 'node:assert/strict';
-import { chromium } from 'playwright';
-import { launch, patience, settled } from './browser.mjs';
+import { launch, mendFill, patience, settled } from './browser.mjs';
 import { findings } from './look.mjs';
 
 /** Opens a browser at url. Client errors of the API are not failures: journeys provoke some. */
 export async function sitDown(url, password, fine = /status of (400|401|403|404|409|412)/) {
-  const browser = await launch(chromium);
+  const browser = await launch();
   const context = await browser.newContext({
     baseURL: url,
     viewport: { width: 1280, height: 900 },
@@ -14,6 +13,7 @@ export async function sitDown(url, password, fine = /status of (400|401|403|404|
   });
   context.setDefaultTimeout(patience);
   const page = await context.newPage();
+  mendFill(page);
   const complaints = [];
   page.on(
     'console',

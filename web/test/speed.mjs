@@ -9,13 +9,12 @@
 //                      if its data is cached: the median of the slowest page
 //   layout_shift       how much content moves while pages load: the largest score of a page
 //                      (https://web.dev/articles/cls)
-import { chromium } from 'playwright';
 import { launch, settled } from './browser.mjs';
 
 const [url, email, password] = process.argv.slice(2);
 const row = 'main tbody tr';
 const visits = 5;
-const browser = await launch(chromium);
+const browser = await launch();
 const session = await browser.newContext({ baseURL: url });
 await session.request.post('/api/v2/users/login', { data: { email, password } });
 const options = { baseURL: url, storageState: await session.storageState(), viewport: { width: 1440, height: 900 } };
@@ -110,7 +109,14 @@ const measures = {
 
   layout_shift: async () => {
     const scores = [];
-    for (const path of ['/workspaces?q=all', '/templates', '/users', '/audit', '/deployment/overview', '/settings/account']) {
+    for (const path of [
+      '/workspaces?q=all',
+      '/templates',
+      '/users',
+      '/audit',
+      '/deployment/overview',
+      '/settings/account',
+    ]) {
       scores.push(
         await fresh(async (page) => {
           await page.addInitScript(() => {
