@@ -8,7 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -154,9 +154,11 @@ const (
 // drain copies a process's output to the client, and after its exit the rest of
 // the output.
 type drain struct {
-	f     *os.File
-	ended atomic.Bool
-	done  chan struct{}
+	f    *os.File
+	done chan struct{}
+
+	mu    sync.Mutex // copy extends the read deadline only after finish has set it
+	ended bool
 }
 
 func newDrain(f *os.File) *drain { return &drain{f: f, done: make(chan struct{})} }
@@ -167,10 +169,12 @@ func (d *drain) copy(w io.Writer) {
 	buf := make([]byte, 32<<10)
 	late, waited := 0, time.Duration(0)
 	for {
-		ended := d.ended.Load()
+		d.mu.Lock()
+		ended := d.ended
 		if ended {
 			_ = d.f.SetReadDeadline(time.Now().Add(drainSilence))
 		}
+		d.mu.Unlock()
 		begin := time.Now()
 		n, err := d.f.Read(buf)
 		if n > 0 {
@@ -195,8 +199,10 @@ func (d *drain) copy(w io.Writer) {
 // finish marks the process as exited, waits for the rest of the output, and
 // closes the file.
 func (d *drain) finish() {
-	d.ended.Store(true)
+	d.mu.Lock()
+	d.ended = true
 	_ = d.f.SetReadDeadline(time.Unix(1, 0)) // interrupts a blocked read
+	d.mu.Unlock()
 	<-d.done
 	d.f.Close()
 }
