@@ -98,7 +98,9 @@ func Run(ctx context.Context, c Config) error {
 		Scheme: scheme, Logger: logr.FromSlogHandler(c.Log.Handler()), Cache: cacheOptions(c.Namespaces),
 		LeaderElection: c.LeaderElection, LeaderElectionID: leaderID, LeaderElectionNamespace: c.LeaderNamespace, LeaderElectionReleaseOnCancel: true,
 		HealthProbeBindAddress: c.ProbeAddress, Metrics: metricsOptions(c),
-		Controller: config.Controller{SkipNameValidation: &c.SkipNameValidation},
+		// The priority queue of controller-runtime v0.24.1 can deadlock while it shuts down: the operator
+		// then ends 30 s later, and with an error. v0.25.2 does not, and requires Kubernetes v0.37.
+		Controller: config.Controller{SkipNameValidation: &c.SkipNameValidation, UsePriorityQueue: new(false)},
 	})
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -134,6 +135,7 @@ func (w *town) run(t *testing.T, config *rest.Config, h *http.Client, idle time.
 		cancel()
 		if err := <-ended; err != nil && !mayEnd {
 			t.Error("the operator ended:", err)
+			_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1) // shows what did not stop
 		}
 	})
 	t.Cleanup(stop)
