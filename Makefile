@@ -218,12 +218,6 @@ prose: $(TOOLS)/vale $(TOOLS)/prose web/node_modules/.installed
 web-test: web/node_modules/.installed
 	cd web && NO_COLOR=1 $(NODE) npm test --silent
 
-# The slowest packages start first, so that none of them runs alone at the end. Tests wait
-# a third of their time, so three packages run at a time for every two processors.
-# `make lint` runs vet, so `go test` does not.
-BESIDE := $(shell echo $$((($$(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2)))
-LONGEST := operator httpapi terraform httpapi/mirrorapi provisionapi appproxy agent cli servertest queue workspace
-
 # Terraform starts the provider many times, and a test binary with the race detector
 # takes a second of processor time for each start.
 PROVIDER := $(CACHE)/provider/$(shell { $(GO) version; find internal/tfprovider -name '*.go' | LC_ALL=C sort | xargs cat go.sum; } | sha256sum | cut -c1-16)/terraform-provider-coder
@@ -231,36 +225,45 @@ PROVIDER := $(CACHE)/provider/$(shell { $(GO) version; find internal/tfprovider 
 $(PROVIDER):
 	$(call buildtool,.,./internal/tfprovider/program)
 
-# Tests in files with the build constraint !race send thousands of requests one after
-# another. The race detector finds nothing in them that smaller tests do not show it.
-TABLES = $(shell git grep -l '^//go:build !race' -- $(patsubst %,':(glob)%/*_test.go',$(subst /...,/**,$(UNIT))))
-TABLETESTS = $(shell grep -ho '^func Test[A-Za-z0-9]*' $(TABLES) | cut -d ' ' -f 2 | paste -s -d '|')
+# The packages that the target unit tests: all, or those of UNIT=./internal/queue. The slowest
+# start first, so that none of them runs alone at the end. Others test a built program: e2e
+# and clienttest.
+SLOWEST := $(addprefix ./internal/,operator httpapi terraform httpapi/mirrorapi provisionapi appproxy agent cli servertest queue workspace)
+# The first use of LISTED runs go list.
+LISTED = $(eval LISTED := $(shell $(GO) list -f '.{{slice .ImportPath (len .Module.Path)}}' $(or $(UNIT),./...) | grep -v -e /e2e$$ -e /clienttest$$))$(LISTED)
+PACKAGES = $(strip $(foreach p,$(SLOWEST),$(filter $(p),$(LISTED))) $(filter-out $(SLOWEST) $(AGGREGATED),$(LISTED)))
 
 # Tests of the aggregated API run without the race detector, because k8s.io/apiserver v0.36.3
 # has a data race in SecureServingInfo.Serve.
 AGGREGATED := ./internal/operator/aggregated
 
-KUBE = $(filter ./internal/operator%,$(UNIT))
+# Tests of the operator need a Kubernetes API server.
+OPERATOR = $(filter ./internal/operator%,$(LISTED))
 
-# UNIT=./internal/queue limits the target unit to a package.
-EVERY = $(shell $(GO) list -f '.{{slice .ImportPath (len .Module.Path)}}' ./... | grep -v -e /e2e$$ -e /clienttest$$ -e ^$(AGGREGATED)$$)
-UNIT ?= $(LONGEST:%=./internal/%) $(filter-out $(LONGEST:%=./internal/%),$(EVERY))
+# Tests in files with the build constraint !race send thousands of requests one after
+# another. The race detector finds nothing in them that smaller tests do not show it.
+TABLES = $(shell git grep -l '^//go:build !race' -- $(patsubst %,':(glob)%/*_test.go',$(LISTED)))
+TABLETESTS = $(shell grep -ho '^func Test[A-Za-z0-9]*' $(TABLES) | cut -d ' ' -f 2 | paste -s -d '|')
+
+# Tests wait a third of their time, so three packages run at a time for every two processors.
+# `make lint` runs vet, so `go test` does not.
+ATATIME := $(shell echo $$((($$(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2)))
 
 unit: web/dist/index.html $(TOOLS)/gotestsum $(PROVIDER)
 	@mkdir -p $(RESULTS)
-	cd tools && $(GO) test -vet=off ./...
-	cd tools/promcheck && $(GO) test -vet=off .
-	$(if $(KUBE),assets=$$(tools/kube/setup) && export KUBEBUILDER_ASSETS=$$assets || exit;) \
+	@$(if $(LISTED),,echo 'UNIT=$(UNIT) has no packages with unit tests'; exit 1)
+	$(if $(UNIT),,cd tools && $(GO) test -vet=off ./... && cd promcheck && $(GO) test -vet=off .)
+	$(if $(OPERATOR),assets=$$(tools/kube/setup) && export KUBEBUILDER_ASSETS=$$assets || exit;) \
 	{ failed=0; \
 	$(if $(TABLES),$(call gotest,tables,$(addprefix ./,$(sort $(dir $(TABLES)))),-run '^($(TABLETESTS))$$' -timeout 20m) || failed=1;) \
-	$(if $(KUBE),$(call gotest,aggregated,$(AGGREGATED),-timeout 20m) || failed=1;) \
+	$(if $(filter $(AGGREGATED),$(LISTED)),$(call gotest,aggregated,$(AGGREGATED),-timeout 20m) || failed=1;) \
 	exit $$failed; } & unraced=$$!; trap 'kill $$unraced' INT TERM; \
-	$(TERRAFORM) CODER_TEST_PROVIDER=$(PROVIDER) $(RACE) $(call gotest,unit,$(UNIT),-race -p $(BESIDE) -timeout 20m); raced=$$?; \
+	$(if $(PACKAGES),$(TERRAFORM) CODER_TEST_PROVIDER=$(PROVIDER) $(RACE) $(call gotest,unit,$(PACKAGES),-race -p $(ATATIME) -timeout 20m);) raced=$$?; \
 	wait $$unraced && exit $$raced
 
 # The first run builds a kube-apiserver, which takes minutes; see tools/kube.
 test-kube:
-	$(MAKE) --no-print-directory unit UNIT='$(filter ./internal/operator%,$(EVERY))'
+	$(MAKE) --no-print-directory unit UNIT=./internal/operator/...
 
 # Browsers slow each other down, so few of their tests run at a time, beside the other
 # tests, which mostly wait.
@@ -276,7 +279,7 @@ e2e: build $(TOOLS)/gotestsum
 # The main job, sign-in, lists and settings.
 test-firefox: build
 	tools/setup firefox
-	$(TERRAFORM) BROWSER=firefox CODER_E2E_BINARY=$(BIN)/coder $(GO) test -vet=off -count 1 -timeout 60m -parallel 1 -run 'TestScripts$$/^dashboard(_login|_lists|_settings|)$$' ./e2e
+	$(TERRAFORM) CODER_E2E_BROWSER=firefox CODER_E2E_BINARY=$(BIN)/coder $(GO) test -vet=off -count 1 -timeout 60m -parallel 1 -run 'TestScripts$$/^dashboard(_login|_lists|_settings|)$$' ./e2e
 
 test-upgrade: setup build
 	@test -x '$(PREVIOUS)' || { echo 'set PREVIOUS to the coder program of the other version'; exit 1; }

@@ -75,7 +75,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PASSWORD", password)
 			env.Setenv("TZ", "UTC")
 			env.Setenv("SHELL", "/bin/bash")
-			env.Setenv("BROWSER", os.Getenv("BROWSER"))
+			env.Setenv("CODER_E2E_BROWSER", os.Getenv("CODER_E2E_BROWSER"))
 			env.Setenv("SCREENSHOTS", cmp.Or(os.Getenv("SCREENSHOTS"), "off")) // of every page, for users
 			if err := os.MkdirAll(env.WorkDir+"/home", 0o700); err != nil {
 				return err
@@ -203,7 +203,7 @@ func environ(ts *testscript.TestScript) []string {
 }
 
 // startBrowser starts the browser of all scripts, which is Chromium or that of the
-// environment variable BROWSER, and returns its address. The test's cleanup stops it.
+// environment variable CODER_E2E_BROWSER, and returns its address. The test's cleanup stops it.
 func startBrowser(t *testing.T) (string, error) {
 	cmd := exec.Command("node", "../web/test/serve.mjs")
 	cmd.Stderr = os.Stderr
@@ -227,7 +227,7 @@ func startBrowser(t *testing.T) (string, error) {
 func cmdBrowser(ts *testscript.TestScript, start func() (string, error)) {
 	address, err := start()
 	ts.Check(err)
-	ts.Setenv("BROWSER_SERVER", address)
+	ts.Setenv("CODER_E2E_BROWSER_SERVER", address)
 }
 
 // server [flags]: starts coder server on a free port, or on the port of the last

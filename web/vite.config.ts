@@ -51,7 +51,9 @@ const pack: Plugin = {
     }
     const html = readFileSync(`${dir}/index.html`, 'utf8');
     const first = [...html.matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g)].map((m) => m[1] ?? '');
-    const size = first.reduce((n, name) => n + (sizes.get(name) ?? 0), 0);
+    const unknown = first.filter((name) => !sizes.has(name));
+    if (unknown.length > 0) this.error(`index.html loads files that this build did not write: ${unknown.join(' ')}`);
+    const size = first.reduce((n, name) => n + sizes.get(name)!, 0);
     this.info(`the first page has ${first.map((name) => `${name} ${sizes.get(name)}`).join(', ')}`);
     this.info(`together ${size.toLocaleString('en')} bytes, limit ${maxFirstSize.toLocaleString('en')}`);
     if (size > maxFirstSize) this.error('the first page is too large: load code lazily');

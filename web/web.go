@@ -164,10 +164,7 @@ func (h *handler) asset(name string) *asset {
 		return nil
 	}
 	sum := sha256.Sum256(plain)
-	a := &asset{plain: plain, packed: map[string][]byte{}, kind: mime.TypeByExtension(path.Ext(name))}
-	if strings.HasSuffix(name, ".woff2") { // mime does not know it on every system
-		a.kind = "font/woff2"
-	}
+	a := &asset{plain: plain, packed: map[string][]byte{}, kind: contentType(name)}
 	a.tag = `W/"` + hex.EncodeToString(sum[:8]) + `"` // weak: one for all encodings
 	for _, p := range packings {
 		if packed, err := fs.ReadFile(h.files, name+p.end); err == nil {
@@ -176,4 +173,12 @@ func (h *handler) asset(name string) *asset {
 	}
 	h.assets[name] = a
 	return a
+}
+
+// contentType returns the media type of a file. mime knows that of fonts on some systems only.
+func contentType(name string) string {
+	if path.Ext(name) == ".woff2" {
+		return "font/woff2"
+	}
+	return mime.TypeByExtension(path.Ext(name))
 }

@@ -113,10 +113,10 @@ func tunnelSpeed(ctx context.Context, c *tunnel.Conn, direction string) (float64
 	return float64(total.Bytes) / total.End.Seconds(), nil
 }
 
-// dialWay opens a tunnel to the agent of a workspace, direct or relayed.
-func (s *server) dialWay(ctx context.Context, w codersdk.Workspace, way string) (*tunnel.Conn, error) {
+// dialRoute opens a tunnel to the agent of a workspace, direct or relayed.
+func (s *server) dialRoute(ctx context.Context, w codersdk.Workspace, route string) (*tunnel.Conn, error) {
 	o := tunnel.Options{}
-	if way == tunnel.WayRelay {
+	if route == tunnel.RouteRelay {
 		o.NoDirect = "the relay is measured"
 	}
 	c, err := tunnel.DialAgent(ctx, s.c, agentOf(w), o)
@@ -125,11 +125,11 @@ func (s *server) dialWay(ctx context.Context, w codersdk.Workspace, way string) 
 	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for late := time.After(directWait); c.Path() != way; {
+	for late := time.After(directWait); c.Path() != route; {
 		select {
 		case <-late:
 			c.Close() //nolint:errcheck // it is of no use
-			return nil, fmt.Errorf("the tunnel does not go %s: %+v", way, c.Way())
+			return nil, fmt.Errorf("the tunnel does not go %s: %+v", route, c.Route())
 		case <-tick.C:
 		}
 	}
@@ -145,11 +145,11 @@ func (s *server) streamRows(ctx context.Context, w codersdk.Workspace) ([]row, e
 	}
 	defer end()
 	var rows []row
-	for _, way := range []struct {
+	for _, route := range []struct {
 		name string
 		goal float64
-	}{{tunnel.WayDirect, 0.4}, {tunnel.WayRelay, 0.25}} {
-		c, err := s.dialWay(ctx, w, way.name)
+	}{{tunnel.RouteDirect, 0.4}, {tunnel.RouteRelay, 0.25}} {
+		c, err := s.dialRoute(ctx, w, route.name)
 		if err != nil {
 			return rows, err
 		}
@@ -166,8 +166,8 @@ func (s *server) streamRows(ctx context.Context, w codersdk.Workspace) ([]row, e
 				}
 				ratios, rates = append(ratios, ours/least), append(rates, ours/1e6)
 			}
-			name := map[string]string{tunnel.WayDirect: "direct", tunnel.WayRelay: "relayed"}[way.name]
-			rows = append(rows, atLeast(fmt.Sprintf("stream_%s_%s_over_tls", name, direction), median(ratios), way.goal, "x"),
+			name := map[string]string{tunnel.RouteDirect: "direct", tunnel.RouteRelay: "relayed"}[route.name]
+			rows = append(rows, atLeast(fmt.Sprintf("stream_%s_%s_over_tls", name, direction), median(ratios), route.goal, "x"),
 				atLeast(fmt.Sprintf("stream_%s_%s", name, direction), median(rates), 250, "MB/s"))
 		}
 		if err := c.Close(); err != nil {

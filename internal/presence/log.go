@@ -47,9 +47,9 @@ func (s *Service) AppendLogs(ctx context.Context, a Agent, b LogBatch) (overflow
 	if len(b.Lines) > appendLimit {
 		return false, codersdk.Errorf(codersdk.CodeTooLarge, "At most %d log lines are allowed in one request", appendLimit)
 	}
-	p := s.logParams(b.Source, b.Lines)
+	lines := s.storable(b.Lines)
 	if a.pending != uuid.Nil {
-		overflowed, err := s.appendPending(ctx, a, p)
+		overflowed, err := s.appendPending(ctx, a, b.Source, lines)
 		if !codersdk.Is(err, codersdk.CodeNotFound) {
 			return overflowed, err
 		}
@@ -63,25 +63,28 @@ func (s *Service) AppendLogs(ctx context.Context, a Agent, b LogBatch) (overflow
 		if err != nil {
 			return err
 		}
-		stored, sequence, next := b.stored(row.LogsSequence, row.LogsNext)
+		sequence, next := row.LogsSequence, row.LogsNext
+		missing := lines.from(b.known(sequence, next))
 		overflowed, added, flipped = row.LogsOverflowed, false, false
-		if overflowed || stored == len(b.Lines) {
+		if overflowed || missing.len() == 0 {
 			return nil
 		}
-		n, length := fitting(p.Output[stored:], int(row.LogsLength))
-		end := stored + n
-		overflowed = end < len(b.Lines)
-		added, flipped = n > 0, overflowed
-		if n > 0 {
+		if b.Sequence != uuid.Nil {
+			sequence, next = &b.Sequence, b.First+int64(len(b.Lines))
+		}
+		fit, length := missing.fitting(row.LogsLength)
+		overflowed = fit.len() < missing.len()
+		added, flipped = fit.len() > 0, overflowed
+		if added {
 			err := q.AgentAppendLogs(ctx, sqlc.AgentAppendLogsParams{
-				AgentID: a.ID, SourceID: p.SourceID, CreatedAt: p.CreatedAt[stored:end], Level: p.Level[stored:end], Output: p.Output[stored:end],
+				AgentID: a.ID, SourceID: b.Source, CreatedAt: fit.times, Level: fit.levels, Output: fit.outputs,
 			})
 			if err != nil {
 				return err
 			}
 		}
 		return q.AgentSetLogs(ctx, sqlc.AgentSetLogsParams{
-			ID: a.ID, LogsLength: int32(length), LogsOverflowed: overflowed, LogsSequence: sequence, LogsNext: next,
+			ID: a.ID, LogsLength: length, LogsOverflowed: overflowed, LogsSequence: sequence, LogsNext: next,
 		})
 	})
 	if err != nil {
@@ -95,24 +98,42 @@ func (s *Service) AppendLogs(ctx context.Context, a Agent, b LogBatch) (overflow
 	return overflowed, nil
 }
 
-// stored returns how many lines of the batch a log has, from the first. sequence is that of the log's
-// last numbered line, and next the number after that line; it also returns both as they are after the
-// log has the batch.
-func (b LogBatch) stored(sequence *uuid.UUID, next int64) (int, *uuid.UUID, int64) {
-	if b.Sequence == uuid.Nil {
-		return 0, sequence, next
+// known returns how many of the batch's first lines a log has. The log's last numbered line belongs to
+// sequence, and has the number before next.
+func (b LogBatch) known(sequence *uuid.UUID, next int64) int {
+	if b.Sequence == uuid.Nil || sequence == nil || *sequence != b.Sequence || next < b.First {
+		return 0
 	}
-	end := b.First + int64(len(b.Lines))
-	if sequence == nil || *sequence != b.Sequence || next < b.First {
-		return 0, &b.Sequence, end
-	}
-	return int(min(next-b.First, int64(len(b.Lines)))), sequence, max(next, end)
+	return int(min(next-b.First, int64(len(b.Lines))))
 }
 
-// logParams returns the lines in the form of the database: valid text, known levels, plausible times.
-func (s *Service) logParams(source uuid.UUID, lines []LogLine) sqlc.AgentAppendLogsParams {
+// logColumns are log lines in the form of the database: index i of each column is the line i.
+type logColumns struct {
+	times   []time.Time
+	levels  []string
+	outputs []string
+}
+
+func (c logColumns) len() int { return len(c.outputs) }
+
+// from returns the lines from index n on.
+func (c logColumns) from(n int) logColumns {
+	return logColumns{c.times[n:], c.levels[n:], c.outputs[n:]}
+}
+
+// fitting returns the first lines that a log of length bytes can take below LogLimit, and its length with
+// them.
+func (c logColumns) fitting(length int32) (logColumns, int32) {
+	n, with := 0, int(length)
+	for ; n < c.len() && with+len(c.outputs[n]) <= LogLimit; n++ {
+		with += len(c.outputs[n])
+	}
+	return logColumns{c.times[:n], c.levels[:n], c.outputs[:n]}, int32(with)
+}
+
+// storable returns lines with valid text, known levels and plausible times.
+func (s *Service) storable(lines []LogLine) (c logColumns) {
 	now := s.now()
-	p := sqlc.AgentAppendLogsParams{SourceID: source}
 	for _, l := range lines {
 		switch l.Level {
 		case codersdk.LogLevelTrace, codersdk.LogLevelDebug, codersdk.LogLevelInfo, codersdk.LogLevelWarn, codersdk.LogLevelError:
@@ -122,11 +143,11 @@ func (s *Service) logParams(source uuid.UUID, lines []LogLine) sqlc.AgentAppendL
 		if l.CreatedAt.IsZero() || l.CreatedAt.After(now.Add(time.Minute)) || l.CreatedAt.Year() < 2000 {
 			l.CreatedAt = now
 		}
-		p.CreatedAt = append(p.CreatedAt, l.CreatedAt)
-		p.Level = append(p.Level, string(l.Level))
-		p.Output = append(p.Output, text(l.Output))
+		c.times = append(c.times, l.CreatedAt)
+		c.levels = append(c.levels, string(l.Level))
+		c.outputs = append(c.outputs, text(l.Output))
 	}
-	return p
+	return c
 }
 
 // ExternalLogSource is the source of lines without a source.

@@ -37,24 +37,26 @@ func (s *Service) AuthenticateLogs(ctx context.Context, token string) (Agent, er
 
 // appendPending is AppendLogs for an agent of a running build. The error is CodeNotFound if the build
 // has finished in the meantime.
-func (s *Service) appendPending(ctx context.Context, a Agent, p sqlc.AgentAppendLogsParams) (overflowed bool, err error) {
+func (s *Service) appendPending(ctx context.Context, a Agent, source uuid.UUID, lines logColumns) (overflowed bool, err error) {
 	err = s.store.Tx(ctx, func(q *sqlc.Queries) error {
 		row, err := q.PendingAgentLogsForUpdate(ctx, a.pending)
 		if err != nil {
 			return err
 		}
-		n, length := fitting(p.Output, int(row.LogsLength))
-		overflowed = row.LogsOverflowed || n < len(p.Output)
-		if row.LogsOverflowed || len(p.Output) == 0 {
+		if overflowed = row.LogsOverflowed; overflowed || lines.len() == 0 {
 			return nil
 		}
-		if n > 0 {
-			fit := sqlc.PendingAgentAppendLogsParams{Token: a.pending, SourceID: p.SourceID, CreatedAt: p.CreatedAt[:n], Level: p.Level[:n], Output: p.Output[:n]}
-			if err := q.PendingAgentAppendLogs(ctx, fit); err != nil {
+		fit, length := lines.fitting(row.LogsLength)
+		overflowed = fit.len() < lines.len()
+		if fit.len() > 0 {
+			err := q.PendingAgentAppendLogs(ctx, sqlc.PendingAgentAppendLogsParams{
+				Token: a.pending, SourceID: source, CreatedAt: fit.times, Level: fit.levels, Output: fit.outputs,
+			})
+			if err != nil {
 				return err
 			}
 		}
-		return q.PendingAgentSetLogs(ctx, a.pending, int32(length), overflowed)
+		return q.PendingAgentSetLogs(ctx, a.pending, length, overflowed)
 	})
 	return overflowed, err
 }
@@ -70,13 +72,4 @@ func (s *Service) putPendingLogSource(ctx context.Context, a Agent, src codersdk
 			Token: a.pending, ID: src.ID, DisplayName: src.DisplayName, Icon: src.Icon, Now: src.CreatedAt,
 		})
 	})
-}
-
-// fitting returns the number of lines that fit below LogLimit after length bytes, and the resulting
-// length.
-func fitting(lines []string, length int) (n, with int) {
-	for ; n < len(lines) && length+len(lines[n]) <= LogLimit; n++ {
-		length += len(lines[n])
-	}
-	return n, length
 }

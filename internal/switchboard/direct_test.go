@@ -22,9 +22,9 @@ func directWorld(t testing.TB) *world {
 // goesDirectly waits until a tunnel has a direct path.
 func goesDirectly(t testing.TB, c *tunnel.Conn) {
 	t.Helper()
-	for start := time.Now(); c.Path() != tunnel.WayDirect; {
+	for start := time.Now(); c.Path() != tunnel.RouteDirect; {
 		if time.Since(start) > testwait.Limit {
-			t.Fatalf("no direct path: %+v", c.Way())
+			t.Fatalf("no direct path: %+v", c.Route())
 		}
 		_, err := c.Ping(t.Context())
 		ok(t, err)
@@ -39,9 +39,9 @@ func TestDirect(t *testing.T) {
 	goesDirectly(t, c)
 	s, err := c.Open(t.Context(), tunnel.KindSSH, "")
 	ok(t, err)
-	way := c.Way()
-	if way.Why != "" || !way.Addr.IsValid() || way.DirectRTT <= 0 {
-		t.Errorf("way: %+v", way)
+	route := c.Route()
+	if route.Why != "" || !route.Addr.IsValid() || route.DirectRTT <= 0 {
+		t.Errorf("route: %+v", route)
 	}
 	ok(t, w.board.Stop(t.Context()))
 	sent := make([]byte, 4<<20)
@@ -63,27 +63,27 @@ func TestDirectForbidden(t *testing.T) {
 	w := directWorld(t)
 	w.listen(func(c *tunnel.ListenConfig) { c.Direct.Disabled = "forbidden" })
 	c := w.dial(tunnel.KindSSH)
-	for start := time.Now(); c.Way().Why != "the agent's side does not allow direct connections"; {
+	for start := time.Now(); c.Route().Why != "the agent's side does not allow direct connections"; {
 		if time.Since(start) > testwait.Limit {
-			t.Fatalf("way: %+v", c.Way())
+			t.Fatalf("route: %+v", c.Route())
 		}
 		_, err := c.Ping(t.Context())
 		ok(t, err)
 	}
 	w.direct.Disabled = "not from here"
-	if way := w.dial(tunnel.KindSSH).Way(); way.Name != tunnel.WayRelay || way.Why != "not from here" {
-		t.Errorf("way: %+v", way)
+	if route := w.dial(tunnel.KindSSH).Route(); route.Name != tunnel.RouteRelay || route.Why != "not from here" {
+		t.Errorf("route: %+v", route)
 	}
 }
 
 // BenchmarkDirect is BenchmarkUp, BenchmarkDown and BenchmarkEcho over UDP.
 func BenchmarkDirect(b *testing.B) {
-	for _, way := range []string{"sink", "source"} {
-		b.Run(map[string]string{"sink": "up", "source": "down"}[way], func(b *testing.B) {
+	for _, route := range []string{"sink", "source"} {
+		b.Run(map[string]string{"sink": "up", "source": "down"}[route], func(b *testing.B) {
 			w, c := benchIn(b, directWorld(b))
 			goesDirectly(b, c)
-			streams(b, w, c, way)
-			if name := c.Path(); name != tunnel.WayDirect {
+			streams(b, w, c, route)
+			if name := c.Path(); name != tunnel.RouteDirect {
 				b.Errorf("ended with %q", name)
 			}
 		})

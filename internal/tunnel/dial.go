@@ -267,7 +267,7 @@ func (c *Conn) Grant() codersdk.TunnelGrant { return c.grant }
 
 // Interrupted reports whether there is no path to the agent now.
 func (c *Conn) Interrupted() bool {
-	if c.Path() == WayDirect || c.nearest.activeProxy() != nil {
+	if c.Path() == RouteDirect || c.nearest.activeProxy() != nil {
 		return false
 	}
 	offline, _ := c.agent.get()

@@ -186,9 +186,9 @@ func must(t testing.TB, err error) {
 // waitDirect waits for a direct path.
 func waitDirect(t *testing.T, c *Conn, limit time.Duration) {
 	t.Helper()
-	for start := time.Now(); c.Path() != WayDirect; time.Sleep(10 * time.Millisecond) {
+	for start := time.Now(); c.Path() != RouteDirect; time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > limit {
-			t.Fatalf("not direct after %v: %+v", limit, c.Way())
+			t.Fatalf("not direct after %v: %+v", limit, c.Route())
 		}
 	}
 }
@@ -248,12 +248,12 @@ func testDirect(t *testing.T, seeds byte, size int) {
 				time.Sleep(time.Duration(500+int(seed)*137) * time.Millisecond)
 				n.setLoss(func(to netip.AddrPort, _ int) bool { return i%3 == 0 || (to.String() == agentAddr) == (i%3 == 1) })
 				time.Sleep(3 * time.Second)
-				if w := c.Way(); w.Name != WayRelay || !strings.Contains(w.Why, "answer") {
+				if w := c.Route(); w.Name != RouteRelay || !strings.Contains(w.Why, "answer") {
 					t.Errorf("cut %d: %+v", i, w)
 				}
 				n.setLoss(nil)
 				time.Sleep(10 * time.Second)
-				if w := c.Way(); w.Name != WayDirect {
+				if w := c.Route(); w.Name != RouteDirect {
 					t.Errorf("after cut %d: %+v", i, w)
 				}
 			}
@@ -283,7 +283,7 @@ func TestSmallMTU(t *testing.T) {
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("took %v", took)
 		}
-		if w := c.Way(); w.Name != WayRelay {
+		if w := c.Route(); w.Name != RouteRelay {
 			t.Errorf("%+v", w)
 		}
 	})
@@ -307,8 +307,8 @@ func TestIdleDirect(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		took, err := c.Ping(t.Context())
 		must(t, err)
-		if took > 4*time.Millisecond || c.Path() != WayDirect {
-			t.Errorf("a ping took %v, %+v", took, c.Way())
+		if took > 4*time.Millisecond || c.Path() != RouteDirect {
+			t.Errorf("a ping took %v, %+v", took, c.Route())
 		}
 	})
 }

@@ -136,7 +136,7 @@ func pauseUntil(ctx context.Context, d time.Duration, ended <-chan struct{}) boo
 // selectRelay measures the relays, switches to the best one, and returns the time until the
 // next selection.
 func (n *nearest) selectRelay(ctx context.Context) (next time.Duration) {
-	if n.conn.Path() == WayDirect {
+	if n.conn.Path() == RouteDirect {
 		return directWait
 	}
 	if time.Since(n.granted) > tokensFresh {

@@ -15,7 +15,7 @@ func openLane(c *quic.Conn, agent bool, p *path.Path, e *path.Peer, log *slog.Lo
 	if c.ConnectionState().TLS.NegotiatedProtocol != protocol2 {
 		return nil
 	}
-	l, err := lane.New(c, agent, p.RecordWay(e))
+	l, err := lane.New(c, agent, p.RecordSender(e))
 	if err != nil {
 		log.Warn("a tunnel has no keys for records", "error", err)
 		_ = c.CloseWithError(closedByAgent, "no keys for records")

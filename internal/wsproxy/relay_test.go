@@ -320,7 +320,7 @@ func (p *primary) dial(n *network) *tunnel.Conn {
 
 func relayedBy(t testing.TB, c *tunnel.Conn, proxy string) {
 	t.Helper()
-	testwait.Value(t, "the relay", func() string { return c.Way().Proxy }, func(now string) bool { return now == proxy })
+	testwait.Value(t, "the relay", func() string { return c.Route().Proxy }, func(now string) bool { return now == proxy })
 }
 
 // talk sends a line and wants it back.
@@ -463,8 +463,8 @@ func TestTunnelOutlivesTheServer(t *testing.T) {
 	relayedBy(t, c, "near")
 	home.fail()
 	talk(t, s, "the server is gone")
-	if c.Interrupted() || c.Way().Proxy != "near" {
-		t.Errorf("the tunnel is %+v", c.Way())
+	if c.Interrupted() || c.Route().Proxy != "near" {
+		t.Errorf("the tunnel is %+v", c.Route())
 	}
 }
 

@@ -1,4 +1,4 @@
-// The browser of the tests: Chromium, or Firefox with BROWSER=firefox.
+// The browser of the tests: Chromium, or Firefox with CODER_E2E_BROWSER=firefox.
 import { existsSync } from 'node:fs';
 import { chromium, firefox } from 'playwright';
 import { expect as playwright } from 'playwright/test';
@@ -44,12 +44,18 @@ const browsers = {
     },
   },
 };
-const { type, options } = browsers[process.env.BROWSER || 'chromium'];
+const name = process.env.CODER_E2E_BROWSER || 'chromium';
+const used = browsers[name];
+if (!used)
+  throw new Error(`CODER_E2E_BROWSER=${name} is no browser of the tests: use ${Object.keys(browsers).join(' or ')}`);
+const { type, options } = used;
 
-/** Connects to the browser of test/serve.mjs if BROWSER_SERVER is set, or starts one. */
-export function launch() {
-  const server = process.env.BROWSER_SERVER;
-  return server ? type.connect(server) : type.launch(options);
+/** Connects to the browser of test/serve.mjs if CODER_E2E_BROWSER_SERVER is set, or starts one. */
+export async function launch() {
+  const server = process.env.CODER_E2E_BROWSER_SERVER;
+  const browser = await (server ? type.connect(server) : type.launch(options));
+  if (used === browsers.firefox) await mendFill(browser);
+  return browser;
 }
 
 /** Starts a browser that several processes can connect to. */
@@ -59,12 +65,13 @@ export const serve = () => type.launchServer(options);
  * Makes fill() of locators work in Firefox. There, Playwright sets the value of a field with the
  * setter of React, which then takes the following event for one without a change.
  */
-export function mendFill(page) {
-  const locator = Object.getPrototypeOf(page.locator('body'));
-  if (process.env.BROWSER !== 'firefox' || locator.fillOfPlaywright) return;
-  locator.fillOfPlaywright = locator.fill;
+async function mendFill(browser) {
+  const page = await browser.newPage();
+  const locator = Object.getPrototypeOf(page.locator('body')); // the class of all locators
+  await page.close();
+  const fill = locator.fill;
   locator.fill = async function (value, options) {
-    await this.fillOfPlaywright(value, options); // it also waits until the field is editable
+    await fill.call(this, value, options); // it also waits until the field is editable
     await this.evaluate((field, value) => {
       const native = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value');
       if (!native) return; // an editable element without a value

@@ -79,7 +79,7 @@ async function change(page, { width, colorScheme }) {
 export async function look(browser, url, credentials, pages) {
   const wrong = [];
   const seen = [];
-  mkdirSync('screenshots', { recursive: true });
+  if (screenshots) mkdirSync('screenshots', { recursive: true });
   const context = await browser.newContext();
   if (credentials) await context.request.post(`${url}/api/v2/users/login`, { data: credentials });
   const storageState = await context.storageState();

@@ -11,7 +11,7 @@ import { fileOf, look, looks, screenshots } from './look.mjs';
 
 const [url, password, which, organization, template, workspace, group] = process.argv.slice(2);
 const credentials = { email: 'admin@example.com', password };
-const record = 'screenshots/pages.json'; // the results of all runs since the first
+const record = `${process.env.WORK ?? '.'}/pages.json`; // the results of both runs
 
 const before = [
   '/login',
@@ -42,7 +42,10 @@ function album(seen) {
 
 const browser = await launch();
 try {
-  if (which === 'first') rmSync(screenshots ? 'screenshots' : record, { recursive: true, force: true });
+  if (which === 'first') {
+    rmSync(record, { force: true });
+    if (screenshots) rmSync('screenshots', { recursive: true, force: true });
+  }
   const runs =
     which === 'first'
       ? [await look(browser, url, undefined, ['/setup'])]

@@ -1,6 +1,6 @@
 // A browser session of one user, for the journeys in this directory.
 import assert from 'node:assert/strict';
-import { launch, mendFill, patience, settled } from './browser.mjs';
+import { launch, patience, settled } from './browser.mjs';
 import { findings } from './look.mjs';
 
 /** Opens a browser at url. Client errors of the API are not failures: journeys provoke some. */
@@ -13,7 +13,6 @@ export async function sitDown(url, password, fine = /status of (400|401|403|404|
   });
   context.setDefaultTimeout(patience);
   const page = await context.newPage();
-  mendFill(page);
   const complaints = [];
   page.on(
     'console',

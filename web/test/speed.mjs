@@ -10,43 +10,11 @@
 //   layout_shift       how much content moves while pages load: the largest score of a page
 //                      (https://web.dev/articles/cls)
 import { get } from 'node:http';
-import { launch, settled } from './browser.mjs';
+import { settled } from './browser.mjs';
+import { fresh, median, open, repeated, report, row } from './measure.mjs';
 
-const [url, email, password] = process.argv.slice(2);
-const row = 'main tbody tr';
-const visits = 5;
-const browser = await launch();
-const session = await browser.newContext({ baseURL: url });
-await session.request.post('/api/v2/users/login', { data: { email, password } });
-const options = { baseURL: url, storageState: await session.storageState(), viewport: { width: 1440, height: 900 } };
-
-const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
-
-/** Runs in the browser: sets window.shown to the time of the first frame that displays the selector. */
-function watch(selector) {
-  const look = () => {
-    const found = document.querySelector(selector)?.getBoundingClientRect().height > 0;
-    if (!found) return requestAnimationFrame(look);
-    requestAnimationFrame(() => {
-      window.shown = performance.now();
-      // The browser is idle when it has nothing left to do before it could answer input.
-      requestIdleCallback(() => (window.interactive = performance.now()));
-    });
-  };
-  window.shown = window.interactive = undefined;
-  look();
-}
-
-/** Runs f with a page that has an empty cache. */
-async function fresh(f) {
-  const context = await browser.newContext(options);
-  context.setDefaultTimeout(30_000);
-  try {
-    return await f(await context.newPage());
-  } finally {
-    await context.close();
-  }
-}
+const list = '/workspaces?q=all';
+const patience = 30_000;
 
 /** Returns the size of a file in bytes as the server sends it with Brotli. */
 const size = (address) =>
@@ -59,22 +27,10 @@ const size = (address) =>
     }).on('error', fail),
   );
 
-/** Opens the list of workspaces and returns when it is interactive. */
-const open = (slowdown) =>
-  fresh(async (page) => {
-    const devtools = await page.context().newCDPSession(page);
-    await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowdown });
-    await page.addInitScript(`(${watch})(${JSON.stringify(row)})`);
-    await page.goto('/workspaces?q=all', { waitUntil: 'commit' });
-    return (await page.waitForFunction(() => window.interactive)).jsonValue();
-  });
-
-const measures = {
+await report({
   first_page: () =>
-    fresh(async (page) => {
-      await page.addInitScript(`(${watch})(${JSON.stringify(row)})`);
-      await page.goto('/workspaces?q=all', { waitUntil: 'commit' });
-      await page.waitForFunction(() => window.shown);
+    fresh(patience, async (page) => {
+      await open(page, list, row);
       const loaded = await page.evaluate(() =>
         performance
           .getEntriesByType('resource')
@@ -86,15 +42,19 @@ const measures = {
       return bytes / 1000;
     }),
 
-  interactive: async () => {
-    await open(1); // warms up the server
-    const times = [];
-    for (let i = 0; i < visits; i++) times.push(await open(4));
-    return median(times);
-  },
+  interactive: () =>
+    repeated(() =>
+      fresh(patience, async (page) => {
+        const devtools = await page.context().newCDPSession(page);
+        await devtools.send('Emulation.setCPUThrottlingRate', { rate: 4 });
+        await open(page, list, row);
+        return (await page.waitForFunction(() => window.interactive)).jsonValue();
+      }),
+    ),
 
   route_change: () =>
-    fresh(async (page) => {
+    fresh(patience, async (page) => {
+      const visits = 5;
       const links = ['/templates', '/workspaces', '/users', '/audit'];
       const shows = { '/templates': 'main a[href$="/workspace"]', '/audit': 'main time' };
       const times = new Map(links.map((path) => [path, []]));
@@ -126,16 +86,9 @@ const measures = {
 
   layout_shift: async () => {
     const scores = [];
-    for (const path of [
-      '/workspaces?q=all',
-      '/templates',
-      '/users',
-      '/audit',
-      '/deployment/overview',
-      '/settings/account',
-    ]) {
+    for (const path of [list, '/templates', '/users', '/audit', '/deployment/overview', '/settings/account']) {
       scores.push(
-        await fresh(async (page) => {
+        await fresh(patience, async (page) => {
           await page.addInitScript(() => {
             window.shift = 0;
             new PerformanceObserver((list) => {
@@ -152,13 +105,4 @@ const measures = {
     }
     return Math.max(...scores);
   },
-};
-
-for (const [name, measure] of Object.entries(measures)) {
-  try {
-    console.log(JSON.stringify({ name, value: await measure() }));
-  } catch (error) {
-    console.log(JSON.stringify({ name, error: error.message.slice(0, 1000) }));
-  }
-}
-await browser.close();
+});

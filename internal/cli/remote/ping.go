@@ -48,7 +48,7 @@ func pingCommand(a *command.Run) *command.Command {
 				if ctx.Err() != nil {
 					break
 				}
-				line := fmt.Sprintf("pong from %s %s in %s", conn.workspace.Name, byWay(conn.Way()), took.Round(10*time.Microsecond))
+				line := fmt.Sprintf("pong from %s %s in %s", conn.workspace.Name, byRoute(conn.Route()), took.Round(10*time.Microsecond))
 				if err != nil {
 					failed++
 					line = fmt.Sprintf("no reply from %s: %v", conn.workspace.Name, command.RootCause(err))
@@ -61,7 +61,7 @@ func pingCommand(a *command.Run) *command.Command {
 				}
 				fmt.Fprintln(a.Stdout, line)
 			}
-			for _, line := range describeWay(conn.Way()) {
+			for _, line := range describeRoute(conn.Route()) {
 				fmt.Fprintln(a.Stdout, line)
 			}
 			if failed > 0 && count > 0 && failed == count {
@@ -72,35 +72,35 @@ func pingCommand(a *command.Run) *command.Command {
 	}
 }
 
-// byWay describes the path of one packet.
-func byWay(w tunnel.Way) string {
-	switch w.Name {
-	case tunnel.WayDirect:
-		return "directly from " + w.Addr.String()
-	case tunnel.WayRelay:
-		if w.Proxy != "" {
-			return "through the workspace proxy " + w.Proxy
+// byRoute describes the path of one packet.
+func byRoute(r tunnel.Route) string {
+	switch r.Name {
+	case tunnel.RouteDirect:
+		return "directly from " + r.Addr.String()
+	case tunnel.RouteRelay:
+		if r.Proxy != "" {
+			return "through the workspace proxy " + r.Proxy
 		}
 		return "through the relay"
 	}
 	return "without a path"
 }
 
-// describeWay describes whether a tunnel is direct, why not, and the latency of
+// describeRoute describes whether a tunnel is direct, why not, and the latency of
 // each path.
-func describeWay(w tunnel.Way) (lines []string) {
+func describeRoute(r tunnel.Route) (lines []string) {
 	switch {
-	case w.Name == tunnel.WayDirect:
-		lines = append(lines, "The connection is direct, to "+w.Addr.String()+".")
-	case w.Proxy != "":
-		lines = append(lines, "The connection uses the relay of the workspace proxy "+w.Proxy+": "+w.Why+".")
+	case r.Name == tunnel.RouteDirect:
+		lines = append(lines, "The connection is direct, to "+r.Addr.String()+".")
+	case r.Proxy != "":
+		lines = append(lines, "The connection uses the relay of the workspace proxy "+r.Proxy+": "+r.Why+".")
 	default:
-		lines = append(lines, "The connection uses the server's relay: "+w.Why+".")
+		lines = append(lines, "The connection uses the server's relay: "+r.Why+".")
 	}
 	for _, p := range []struct {
 		name string
 		rtt  time.Duration
-	}{{"direct path", w.DirectRTT}, {"relay", w.RelayRTT}} {
+	}{{"direct path", r.DirectRTT}, {"relay", r.RelayRTT}} {
 		if p.rtt > 0 {
 			lines = append(lines, fmt.Sprintf(" %-11s  round trip %s", p.name, p.rtt.Round(10*time.Microsecond)))
 		}
@@ -132,10 +132,10 @@ func writeNetworkInfo(ctx context.Context, a *command.Run, conn *connection, o *
 		if took, err := conn.Ping(ctx); err == nil {
 			ms := float64(took.Microseconds()) / 1000
 			now, at := conn.Stats(), a.Now()
-			way := conn.Way()
-			relay := cmp.Or(way.Proxy, "relay")
+			route := conn.Route()
+			relay := cmp.Or(route.Proxy, "relay")
 			b, err := json.Marshal(networkInfo{
-				P2P: way.Name == tunnel.WayDirect, Latency: ms, PreferredDERP: relay, DERPLatency: map[string]float64{relay: ms},
+				P2P: route.Name == tunnel.RouteDirect, Latency: ms, PreferredDERP: relay, DERPLatency: map[string]float64{relay: ms},
 				UploadBytesSec: perSecond(now.TxBytes-before.TxBytes, at.Sub(since)), DownloadBytesSec: perSecond(now.RxBytes-before.RxBytes, at.Sub(since)),
 			})
 			before, since = now, at

@@ -80,7 +80,7 @@ func speedtestCommand(a *command.Run) *command.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Stderr, "Measured %s, %s.\n", direction, byWay(conn.Way()))
+			fmt.Fprintf(a.Stderr, "Measured %s, %s.\n", direction, byRoute(conn.Route()))
 			result := struct {
 				Overall   speedRow   `json:"overall"`
 				Intervals []speedRow `json:"intervals"`
@@ -107,10 +107,10 @@ func awaitDirect(ctx context.Context, a *command.Run, conn *connection) error {
 	ctx, cancel := context.WithTimeout(ctx, directWait)
 	defer cancel()
 	s := a.Spin("Waiting for a direct connection to " + conn.workspace.Name)
-	for conn.Path() != tunnel.WayDirect {
+	for conn.Path() != tunnel.RouteDirect {
 		if command.Pause(ctx, 50*time.Millisecond) != nil {
 			s.Done(false)
-			return command.Failure("no direct connection: %s", conn.Way().Why)
+			return command.Failure("no direct connection: %s", conn.Route().Why)
 		}
 	}
 	s.Done(true)

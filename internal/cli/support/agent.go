@@ -14,7 +14,7 @@ import (
 
 // connectionReport describes how this machine reaches the agent.
 type connectionReport struct {
-	Way       string  `json:"way"` // direct, relay or none
+	Route     string  `json:"route"` // direct, relay or none
 	Why       string  `json:"why_not_direct,omitempty"`
 	Address   string  `json:"address,omitempty"` // of the agent, for a direct connection
 	PingMS    float64 `json:"ping_ms,omitempty"`
@@ -59,10 +59,10 @@ func addConnection(ctx context.Context, b *supportbundle.Bundle, conn *tunnel.Co
 	} else {
 		r.PingMS = milliseconds(took)
 	}
-	way := conn.Way()
-	r.Way, r.Why, r.RelayMS, r.DirectMS = way.Name, way.Why, milliseconds(way.RelayRTT), milliseconds(way.DirectRTT)
-	if way.Addr.IsValid() {
-		r.Address = way.Addr.String()
+	route := conn.Route()
+	r.Route, r.Why, r.RelayMS, r.DirectMS = route.Name, route.Why, milliseconds(route.RelayRTT), milliseconds(route.DirectRTT)
+	if route.Addr.IsValid() {
+		r.Address = route.Addr.String()
 	}
 	return b.AddJSON("agent/connection.json", r)
 }

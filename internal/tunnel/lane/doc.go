@@ -6,7 +6,7 @@
 //
 // A lane sends parts of streams as records of up to 32 KiB, each sealed with keys of the
 // tunnel's own TLS session. QUIC opens and ends the streams and authorizes them. QUIC
-// also carries chunks of its own whenever records are not useful (Way), such as typed
+// also carries chunks of its own whenever records are not useful (RecordSender), such as typed
 // input beside a copy. Each part states its offset in the stream, so records and QUIC can
 // carry the same stream in turn, and a duplicate does no harm.
 //

@@ -20,5 +20,5 @@ func Writing(s *Stream) bool {
 	}
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
-	return s.out.writing > 0 || s.l.way.Use() != path.UseNone
+	return s.out.writing > 0 || s.l.records.Use() != path.UseNone
 }

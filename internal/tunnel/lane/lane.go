@@ -16,16 +16,16 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/tunnel/seal"
 )
 
-// Way is the path that carries records. It is safe for concurrent use.
-type Way interface {
+// RecordSender is the path that carries records. It is safe for concurrent use.
+type RecordSender interface {
 	// Use reports for which data records are useful now.
 	Use() path.Use
 	// Send sends a record, waiting while the path is busy. It does not keep the record.
 	// It returns false if the record was certainly not sent.
 	Send(record []byte) bool
-	// Want notes that there is much to send and records are not useful, so that a search
+	// SeekWire notes that there is much to send and records are not useful, so that a search
 	// for a better path may pay. It does not block.
-	Want()
+	SeekWire()
 }
 
 const (
@@ -47,7 +47,7 @@ const (
 // Lane carries streams of one QUIC connection in records. It is safe for concurrent use. It
 // ends with the connection.
 type Lane struct {
-	way     Way
+	records RecordSender
 	out, in cipher.AEAD
 	sealed  atomic.Uint64
 
@@ -70,7 +70,7 @@ type Lane struct {
 const label = "EXPORTER-coder-tunnel-record"
 
 // New returns the lane of a connection whose handshake is complete.
-func New(c *quic.Conn, agent bool, way Way) (*Lane, error) {
+func New(c *quic.Conn, agent bool, records RecordSender) (*Lane, error) {
 	state := c.ConnectionState().TLS
 	size, newAEAD := 16, seal.NewGCM
 	if state.CipherSuite == tls.TLS_CHACHA20_POLY1305_SHA256 { // AES is slow on one of the ends
@@ -80,7 +80,7 @@ func New(c *quic.Conn, agent bool, way Way) (*Lane, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lane{way: way, streams: map[quic.StreamID]*Stream{}, ackDue: map[*Stream]struct{}{}}
+	l := &Lane{records: records, streams: map[quic.StreamID]*Stream{}, ackDue: map[*Stream]struct{}{}}
 	l.flow.init()
 	l.out, l.in, err = seal.Directions(secret, newAEAD, agent)
 	return l, err
@@ -136,7 +136,7 @@ func (l *Lane) Record(b []byte) {
 // sendRecord sends a record and frees it.
 func (l *Lane) sendRecord(b *buffer) bool {
 	defer b.free()
-	if !l.way.Send(b.data) {
+	if !l.records.Send(b.data) {
 		return false
 	}
 	l.tx.Add(uint64(len(b.data)))

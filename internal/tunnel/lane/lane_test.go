@@ -65,7 +65,7 @@ func newLink(t testing.TB) *link {
 }
 
 func (l *link) Use() path.Use { return path.Use(l.use.Load()) }
-func (l *link) Want()         { l.wanted.Add(1) }
+func (l *link) SeekWire()     { l.wanted.Add(1) }
 
 func (l *link) Send(b []byte) bool {
 	if l.Use() == path.UseNone {

@@ -73,7 +73,7 @@ func (d *sender) probeOverdue() time.Duration {
 		if now.Sub(d.lastAck) > awayAfter {
 			d.timeout = awayTimeout
 		}
-		if d.s.l.way.Use() == path.UseNone {
+		if d.s.l.records.Use() == path.UseNone {
 			d.scheduleResend(math.MaxUint64)
 		} else { // the answer to the last record reports what is missing
 			last := &d.unacked[len(d.unacked)-1]
@@ -115,7 +115,7 @@ func (d *sender) runResend() {
 		before := d.resendTo
 		d.resendTo = 0
 		d.mu.Unlock()
-		if d.s.l.way.Use() == path.UseNone {
+		if d.s.l.records.Use() == path.UseNone {
 			d.writeMu.Lock()
 			d.fallBackToQUIC()
 			d.writeMu.Unlock()

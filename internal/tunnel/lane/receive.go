@@ -38,7 +38,7 @@ type receiver struct {
 	ackDue      bool    // an acknowledgement is to be sent
 	reportedGap uint64  // offset of the last reported gap plus one; 0: none
 	window      uint32  // bytes that the other end may have in flight
-	quicBytes   int     // bytes read from QUIC since the last Way.Want
+	quicBytes   int     // bytes read from QUIC since the last RecordSender.SeekWire
 	endOffset   uint64  // offset of the end of the stream, if endKnown is set
 	endKnown    bool
 	err         error // returned after the ready data
@@ -275,7 +275,7 @@ func (r *receiver) readChunkData(offset uint64, n int) (int, error) {
 	r.insertPiece(piece{offset, b.storage[:n], b})
 	if r.quicBytes += n; r.quicBytes >= bulkBytes {
 		r.quicBytes = 0
-		r.s.l.way.Want()
+		r.s.l.records.SeekWire()
 	}
 	return n, nil // the next read returns the error
 }

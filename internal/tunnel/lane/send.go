@@ -134,7 +134,7 @@ func (d *sender) write(p []byte) (n int, err error) {
 
 // chooseRecords reports whether the next write goes by records. The caller holds writeMu.
 func (d *sender) chooseRecords() bool {
-	use := d.s.l.way.Use()
+	use := d.s.l.records.Use()
 	if now := time.Now(); now.Sub(d.bulkSince) > bulkTime {
 		d.bulkWritten, d.bulkSince = 0, now
 	}
@@ -153,7 +153,7 @@ func (d *sender) chooseRecords() bool {
 		d.fallBackToQUIC()
 	}
 	if !records && bulk {
-		d.s.l.way.Want()
+		d.s.l.records.SeekWire()
 	}
 	return records
 }
@@ -169,7 +169,7 @@ func (d *sender) writeRecord(p []byte) (int, error) {
 			d.mu.Unlock()
 			return 0, err
 		}
-		if d.s.l.way.Use() == path.UseNone {
+		if d.s.l.records.Use() == path.UseNone {
 			d.mu.Unlock()
 			return 0, nil
 		}

@@ -179,27 +179,27 @@ func (p *Path) registerConn(e *Peer, c *quic.Conn, agent bool) {
 	}
 }
 
-// Ways is the state of a client's paths to its agent.
-type Ways struct {
+// PeerState is the state of a client's paths to its agent.
+type PeerState struct {
 	Direct    netip.AddrPort // the agent's address on the direct path; not valid without such a path
 	DirectRTT time.Duration  // round trip of small packets on the direct path; 0: not known
 	RelayRTT  time.Duration  // round trip through the relay; 0: not known
 	Why       string         // why there is no direct path
 }
 
-// Ways returns the state of the paths to the peer. It is empty if this end has no UDP socket.
-func (e *Peer) Ways() Ways {
+// State returns the state of the paths to the peer. It is empty if this end has no UDP socket.
+func (e *Peer) State() PeerState {
 	q := e.prober.Load()
 	if q == nil {
-		return Ways{}
+		return PeerState{}
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	w := Ways{Direct: q.chosen, RelayRTT: q.rtts[netip.AddrPort{}], Why: q.why}
+	s := PeerState{Direct: q.chosen, RelayRTT: q.rtts[netip.AddrPort{}], Why: q.why}
 	if q.chosen.IsValid() {
-		w.DirectRTT = q.rtts[q.chosen]
+		s.DirectRTT = q.rtts[q.chosen]
 	}
-	return w
+	return s
 }
 
 // Forget deletes the state of a session that ended.

@@ -44,21 +44,21 @@ const (
 // TakeRecords delivers the records of a session to r from now on.
 func (e *Peer) TakeRecords(r Records) { e.records.Store(&r) }
 
-// RecordWay sends the records of a session. It is safe for concurrent use.
-type RecordWay struct {
+// RecordSender sends the records of a session. It is safe for concurrent use.
+type RecordSender struct {
 	p *Path
 	e *Peer
 }
 
-// RecordWay returns the sender of a peer's records.
-func (p *Path) RecordWay(e *Peer) RecordWay { return RecordWay{p, e} }
+// RecordSender returns the sender of a peer's records.
+func (p *Path) RecordSender(e *Peer) RecordSender { return RecordSender{p, e} }
 
 // Use returns the kind of data for which records are better than QUIC's packets now.
-func (w RecordWay) Use() Use {
-	if w.e.wire.Load() != nil {
+func (r RecordSender) Use() Use {
+	if r.e.wire.Load() != nil {
 		return UseBulk
 	}
-	if t := w.e.direct.Load(); t != nil && t.works(w.p.elapsed()) {
+	if t := r.e.direct.Load(); t != nil && t.works(r.p.elapsed()) {
 		return UseNone
 	}
 	return UseAll
@@ -66,16 +66,16 @@ func (w RecordWay) Use() Use {
 
 // Send sends a record over the wire or the relay, and waits while that connection is busy.
 // Send does not keep b. It returns false if there was no connection.
-func (w RecordWay) Send(b []byte) bool {
-	w.e.moved.Add(1)
-	if c := w.p.capture.Load(); c != nil {
+func (r RecordSender) Send(b []byte) bool {
+	r.e.moved.Add(1)
+	if c := r.p.capture.Load(); c != nil {
 		c.Packets(b, len(b), true)
 	}
-	if wire := w.e.wire.Load(); wire != nil {
+	if wire := r.e.wire.Load(); wire != nil {
 		return wire.sendRecord(b) == nil
 	}
-	out, _ := w.p.outbox(w.e)
-	return out != nil && out.Packet(w.e.session, b)
+	out, _ := r.p.outbox(r.e)
+	return out != nil && out.Packet(r.e.session, b)
 }
 
 // receiveRecord handles a record of a session.

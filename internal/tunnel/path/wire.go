@@ -48,11 +48,11 @@ type wireOffer struct {
 	next time.Duration // the earliest time of the next offer, as Path.elapsed
 }
 
-// Want announces that there is bulk data to send, so that a client offers a wire to its agent.
+// SeekWire announces that there is bulk data to send, so that a client offers a wire to its agent.
 // It does nothing if there is a wire already, if records could not use a wire, or if the
 // last offer is too recent. It does not block.
-func (w RecordWay) Want() {
-	p, e := w.p, w.e
+func (r RecordSender) SeekWire() {
+	p, e := r.p, r.e
 	d, t := p.direct, e.direct.Load()
 	if t == nil || !d.tcp || e.wire.Load() != nil || e.prober.Load() == nil {
 		return

@@ -127,8 +127,8 @@ func newTunnel(t testing.TB) (client, agent *tunnelEnd) {
 func waitForWire(t testing.TB, client, agent *tunnelEnd) {
 	t.Helper()
 	testwait.Until(t, "wire", func() bool {
-		client.RecordWay(client.e).Want()
-		agent.RecordWay(agent.e).Want() // does nothing on an agent
+		client.RecordSender(client.e).SeekWire()
+		agent.RecordSender(agent.e).SeekWire() // does nothing on an agent
 		return client.e.wire.Load() != nil && agent.e.wire.Load() != nil
 	})
 }
@@ -329,7 +329,7 @@ func TestWireAgain(t *testing.T) {
 func TestOffers(t *testing.T) {
 	client, agent := newTunnel(t)
 	agent.e.wiring.dialing.Store(true) // so that the agent ignores offers
-	now := func() *wireOffer { client.RecordWay(client.e).Want(); return client.e.wiring.offer.Load() }
+	now := func() *wireOffer { client.RecordSender(client.e).SeekWire(); return client.e.wiring.offer.Load() }
 	testwait.Until(t, "offer", func() bool { return now() != nil })
 	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
 		var o *wireOffer
@@ -351,9 +351,9 @@ func TestOffers(t *testing.T) {
 func TestNoWires(t *testing.T) {
 	client, agent := newTunnel(t)
 	client.direct.tcp = false
-	client.RecordWay(client.e).Want()
+	client.RecordSender(client.e).SeekWire()
 	relayed := New(Config{})
-	relayed.RecordWay(relayed.peer(relay.Session{1})).Want()
+	relayed.RecordSender(relayed.peer(relay.Session{1})).SeekWire()
 	if client.e.wiring.offer.Load() != nil {
 		t.Error("the client offered a wire")
 	}

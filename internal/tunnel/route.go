@@ -41,16 +41,16 @@ func (d Direct) openSocket(p *path.Path) (why string) {
 	return ""
 }
 
-// Names of the ways by which packets travel.
+// Names of routes.
 const (
-	WayDirect = "direct"
-	WayRelay  = "relay"
-	WayNone   = "none" // an outage
+	RouteDirect = "direct"
+	RouteRelay  = "relay"
+	RouteNone   = "none" // an outage
 )
 
-// Way is how packets travel now.
-type Way struct {
-	Name      string         // WayDirect, WayRelay or WayNone
+// Route is how packets travel now.
+type Route struct {
+	Name      string         // RouteDirect, RouteRelay or RouteNone
 	Addr      netip.AddrPort // of the agent, when direct
 	DirectRTT time.Duration  // of small packets on the direct path; 0: unknown
 	RelayRTT  time.Duration  // through the relay; 0: unknown
@@ -58,25 +58,25 @@ type Way struct {
 	Proxy     string         // name of the workspace proxy that relays; "" when direct or through the server
 }
 
-// Path returns the name of the current Way.
-func (c *Conn) Path() string { return c.Way().Name }
+// Path returns the name of the current route.
+func (c *Conn) Path() string { return c.Route().Name }
 
-// Way returns how packets travel now, and the reason if not directly.
-func (c *Conn) Way() Way {
-	known, proxied := c.peer.Ways(), c.nearest.activeProxy()
-	w := Way{Name: WayNone, Addr: known.Direct, DirectRTT: known.DirectRTT, RelayRTT: known.RelayRTT, Why: known.Why}
+// Route returns how packets travel now, and the reason if not directly.
+func (c *Conn) Route() Route {
+	known, proxied := c.peer.State(), c.nearest.activeProxy()
+	r := Route{Name: RouteNone, Addr: known.Direct, DirectRTT: known.DirectRTT, RelayRTT: known.RelayRTT, Why: known.Why}
 	switch {
 	case known.Direct.IsValid():
-		w.Name = WayDirect
+		r.Name = RouteDirect
 	case proxied != nil:
-		w.Name, w.Proxy = WayRelay, proxied.proxy.Name
+		r.Name, r.Proxy = RouteRelay, proxied.proxy.Name
 	case c.path.Online():
-		w.Name = WayRelay
+		r.Name = RouteRelay
 	}
 	if c.noDirect != "" {
-		w.Why = c.noDirect
+		r.Why = c.noDirect
 	}
-	return w
+	return r
 }
 
 // Capture writes all packets of the tunnel to w, as they travel: encrypted. After stop it no
