@@ -174,7 +174,7 @@ func TestRequiredStop(t *testing.T) {
 			if at == nil {
 				return "never"
 			}
-			return at.Format("Mon 15:04")
+			return at.UTC().Format("Mon 15:04")
 		}
 		return text(b.Deadline), text(b.MaxDeadline)
 	}

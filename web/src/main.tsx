@@ -9,6 +9,7 @@ import { createRoot } from 'react-dom/client';
 import { me, queries } from './api/queries';
 import { newVersionQuery } from './api/newVersion';
 import { Dialogs, preloadDialogs } from './components/dialogs';
+import { whenIdle } from './lib/whenIdle';
 import { nonce } from './nonce';
 import { router } from './router';
 import { contrast, theme } from './theme';
@@ -18,13 +19,16 @@ setNonce(nonce()); // for the style element that dialogs insert to lock scrollin
 
 // Code that the server no longer has belongs to the version before an upgrade.
 addEventListener('vite:preloadError', () => void queries.fetchQuery(newVersionQuery).catch(() => undefined));
-addEventListener('load', () => void preloadDialogs());
 
 const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no #root');
+let preloaded = false;
 queries.getQueryCache().subscribe(() => {
   const loading = queries.isFetching({ predicate: (query) => query.state.status === 'pending' });
   root.ariaBusy = String(loading > 0); // until the page has its first data
+  if (loading > 0 || preloaded) return;
+  preloaded = true;
+  whenIdle(() => void preloadDialogs());
 });
 createRoot(root).render(
   <StrictMode>

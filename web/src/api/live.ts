@@ -3,6 +3,7 @@
 
 import { type QueryKey, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
+import { whenIdle } from '../lib/whenIdle';
 
 /** A kind of resource or a single resource: `workspace` or `workspace/<id>`. */
 export type Topic = string;
@@ -113,7 +114,8 @@ export function useLiveUpdates(topics: readonly Topic[], ...keys: QueryKey[]): v
     return getChangeStream().subscribe(wanted.split(' '), async () => {
       if (due) return;
       due = true;
-      await new Promise((resolve) => setTimeout(resolve, batchDelay));
+      // A page that has just opened draws its first data first.
+      await new Promise<void>((resolve) => setTimeout(() => whenIdle(resolve), batchDelay));
       due = false;
       const all = JSON.parse(stale) as QueryKey[];
       // A first fetch in flight may have read before the change.

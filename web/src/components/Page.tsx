@@ -15,7 +15,7 @@ export function Page({ title, hint, actions, children, wide = true }: Props) {
   return (
     <Box maw={wide ? 1320 : 860} mx="auto" px={{ base: 'sm', sm: 'lg' }} py="lg">
       <title>{`${title} · Coder`}</title>
-      <Group justify="space-between" mb="md" align="flex-start">
+      <Group justify="space-between" mb="md" mih={36} align="flex-start">
         <div>
           <Title order={1} style={{ overflowWrap: 'anywhere' }}>
             {title}

@@ -22,7 +22,15 @@ export function PageTabs<T extends string>({ tabs, value, onGo, show, known, nee
   const allowed = tabs.some((t) => t.tab === value);
   return (
     <Tabs value={value} onChange={(tab) => tab && onGo(tab as T)} keepMounted={false}>
-      <Tabs.List mb="md" style={{ flexWrap: 'nowrap', overflowX: 'auto', overflowY: 'hidden' }}>
+      <Tabs.List
+        mb="md"
+        style={{
+          flexWrap: 'nowrap',
+          overflowX: 'auto',
+          overflowY: 'hidden',
+          visibility: known ? undefined : 'hidden', // a tab that appears would move those after it
+        }}
+      >
         {tabs.map((t) => (
           <Tabs.Tab key={t.tab} value={t.tab} style={{ flexShrink: 0 }}>
             {t.title}

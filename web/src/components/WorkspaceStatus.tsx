@@ -42,20 +42,25 @@ export function getHealthReasons(workspace: Workspace): string[] {
 export function WorkspaceStatusBadge({ workspace }: { workspace: Workspace }) {
   const status = getVisibleStatus(workspace);
   const { color, label, icon } = looks[status];
-  const reasons = status === 'unhealthy' ? getHealthReasons(workspace) : [];
+  const unhealthy = status === 'unhealthy';
+  const badge = (
+    <Badge
+      color={color}
+      tabIndex={unhealthy ? 0 : undefined}
+      leftSection={icon === 'busy' && <Loader size={10} color={color} />}
+    >
+      {label}
+    </Badge>
+  );
+  if (!unhealthy) return badge;
+  const reasons = getHealthReasons(workspace);
   const why =
     reasons.length > 0
       ? reasons.join('; ')
       : `${formatCount(workspace.health.failing_agents.length, 'agent')} unhealthy`;
   return (
-    <Tooltip label={why} disabled={status !== 'unhealthy'} multiline maw={320}>
-      <Badge
-        color={color}
-        tabIndex={status === 'unhealthy' ? 0 : undefined}
-        leftSection={icon === 'busy' && <Loader size={10} color={color} />}
-      >
-        {label}
-      </Badge>
+    <Tooltip label={why} multiline maw={320}>
+      {badge}
     </Tooltip>
   );
 }

@@ -1,6 +1,5 @@
 import {
   Alert,
-  Anchor,
   AppShell,
   Avatar,
   Burger,
@@ -109,8 +108,22 @@ function UserMenu() {
         <Menu.Item leftSection={<IconLogout size={16} />} onClick={signOut}>
           Sign out
         </Menu.Item>
+        <Menu.Divider />
+        <Version />
       </Menu.Dropdown>
     </Menu>
+  );
+}
+
+/** The version of the server, as a link to its source. */
+function Version() {
+  const { data: build } = useQuery(buildInfo);
+  const label = `Coder ${build?.version ?? ''}`;
+  if (!build?.external_url) return <Menu.Label>{label}</Menu.Label>;
+  return (
+    <Menu.Item component="a" href={build.external_url} fz="xs" c="dimmed">
+      {label}
+    </Menu.Item>
   );
 }
 
@@ -167,7 +180,6 @@ function useFocusAfterNavigation() {
 export default function AppLayout() {
   const [open, { toggle, close }] = useDisclosure();
   const { data: user } = useQuery(me);
-  const { data: build } = useQuery(buildInfo);
   const ended = useSessionEnded();
   const theme = user?.theme_preference;
   const { setColorScheme } = useMantineColorScheme();
@@ -222,11 +234,6 @@ export default function AppLayout() {
         <Suspense fallback={<Loading />}>
           <Outlet />
         </Suspense>
-        <Text component="footer" size="xs" c="dimmed" ta="center" py="lg">
-          <Anchor size="xs" c="dimmed" href={build?.external_url || undefined}>
-            Coder {build?.version}
-          </Anchor>
-        </Text>
       </AppShell.Main>
     </AppShell>
   );

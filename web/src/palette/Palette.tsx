@@ -21,8 +21,8 @@ import { api } from '../api/client';
 import { usePermissions } from '../api/permissions';
 import { Icon } from '../components/Icon';
 import { notifyError, notifySuccess } from '../components/confirm';
-import { useRowRights } from '../pages/workspaces/RowActions';
-import { type Workspace, getAgents, isBuilding, useCreateBuild } from '../pages/workspaces/queries';
+import { type ListedWorkspace, addRights } from '../pages/workspaces/rowRights';
+import { getAgents, isBuilding, useCreateBuild } from '../pages/workspaces/queries';
 import { matchesWords, pageCommands } from './commands';
 import { showShortcuts } from './shortcuts';
 
@@ -63,11 +63,10 @@ function useObjects(typed: string) {
   const q = search.replaceAll(/["':]/g, ' ').trim();
   const workspaces = useQuery({
     queryKey: ['workspaces', 'palette', q],
-    queryFn: ({ signal }) =>
-      api.get('/workspaces', {
-        query: q === '' ? { q: 'owner:me', sort: '-last_used', limit: 5 } : { q, limit: 6 },
-        signal,
-      }),
+    queryFn: async ({ client, signal }) => {
+      const query = q === '' ? { q: 'owner:me', sort: '-last_used', limit: 5 } : { q, limit: 6 };
+      return addRights(client, (await api.get('/workspaces', { query, signal })).workspaces);
+    },
     placeholderData: keepPreviousData,
   });
   const templates = useQuery({
@@ -81,7 +80,7 @@ function useObjects(typed: string) {
     enabled: may.readUsers && q !== '',
   });
   return {
-    workspaces: workspaces.data?.workspaces ?? [],
+    workspaces: workspaces.data ?? [],
     templates: (templates.data ?? [])
       .filter((t) => q !== '' && matchesWords(`${t.display_name} ${t.name}`, q))
       .slice(0, 5),
@@ -94,7 +93,6 @@ function Results({ typed }: { typed: string }) {
   const navigate = useNavigate();
   const may = usePermissions();
   const { workspaces, templates, users, settled } = useObjects(typed);
-  const rights = useRowRights([workspaces]);
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const dark = colorScheme === 'dark';
   const pages = pageCommands.filter((c) => (!c.needs || may[c.needs]) && matchesWords(c.label, typed));
@@ -114,13 +112,7 @@ function Results({ typed }: { typed: string }) {
     <>
       <Group label="Workspaces" show={workspaces.length > 0}>
         {workspaces.map((workspace) => (
-          <WorkspaceCommands
-            key={workspace.id}
-            workspace={workspace}
-            mayStart={rights(workspace, 'start')}
-            mayStop={rights(workspace, 'stop')}
-            mayConnect={rights(workspace, 'ssh')}
-          />
+          <WorkspaceCommands key={workspace.id} workspace={workspace} />
         ))}
       </Group>
       <Group label="Templates" show={templates.length > 0}>
@@ -162,22 +154,15 @@ function Group({ label, show, children }: { label: string; show: boolean; childr
   return <Spotlight.ActionsGroup label={label}>{children}</Spotlight.ActionsGroup>;
 }
 
-interface WorkspaceProps {
-  workspace: Workspace;
-  mayStart: boolean;
-  mayStop: boolean;
-  mayConnect: boolean;
-}
-
 /** The actions on a workspace. */
-function WorkspaceCommands({ workspace, mayStart, mayStop, mayConnect }: WorkspaceProps) {
+function WorkspaceCommands({ workspace }: { workspace: ListedWorkspace }) {
   const navigate = useNavigate();
   const build = useCreateBuild(workspace);
   const { name, owner_name: owner, latest_build: latest } = workspace;
   const running = latest.transition === 'start' && latest.job.status === 'succeeded';
   const usable = !isBuilding(workspace) && !workspace.dormant_at && !(running && latest.has_external_agent);
   const terminal =
-    mayConnect &&
+    workspace.rights.includes('ssh') &&
     running &&
     getAgents(workspace).find((agent) => agent.status === 'connected' && agent.display_apps.includes('web_terminal'));
   const run = (transition: 'start' | 'stop') =>
@@ -203,14 +188,14 @@ function WorkspaceCommands({ workspace, mayStart, mayStop, mayConnect }: Workspa
           onClick={() => window.open(`/@${owner}/${name}/terminal?agent=${terminal.name}`, '_blank')}
         />
       )}
-      {usable && !running && mayStart && (
+      {usable && !running && workspace.rights.includes('start') && (
         <Spotlight.Action
           label={`Start ${name}`}
           leftSection={<IconPlayerPlay size={18} />}
           onClick={() => run('start')}
         />
       )}
-      {usable && running && mayStop && (
+      {usable && running && workspace.rights.includes('stop') && (
         <Spotlight.Action
           label={`Stop ${name}`}
           leftSection={<IconPlayerStop size={18} />}

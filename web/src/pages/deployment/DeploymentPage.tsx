@@ -56,7 +56,7 @@ function Deployment() {
     insights: { on: 'template', action: 'view_insights' },
   });
   return (
-    <Page title="Deployment" hint={build && `Coder ${build.version}`}>
+    <Page title="Deployment" hint={`Coder ${build?.version ?? ''}`}>
       <PageTabs
         tabs={tabs.filter((t) => !t.needs || may[t.needs])}
         value={tab}

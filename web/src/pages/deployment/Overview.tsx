@@ -1,5 +1,5 @@
 import { Anchor, Paper, SimpleGrid, Stack, Table, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client';
 import { useLiveUpdates } from '../../api/live';
@@ -8,15 +8,18 @@ import { Loading } from '../../components/Loading';
 import { ErrorAlert } from '../../components/ErrorAlert';
 import { RelativeTime } from '../../components/time';
 import { formatDay } from '../../insights/days';
-import { PrebuildSettings } from './Prebuilds';
+import { PrebuildSettings, prebuildSettings } from './Prebuilds';
 import { formatBytes } from './format';
 
 /** Usage at a glance: workspaces, sessions, daily active users and replicas. */
 export function DeploymentOverview() {
   const stats = useQuery({ queryKey: ['deployment-stats'], queryFn: () => api.get('/deployment/stats') });
   const replicas = useQuery({ queryKey: ['replicas'], queryFn: () => api.get('/replicas') });
+  const days = useQuery(dailyActiveUsers());
+  const prebuilds = useQuery(prebuildSettings);
   useLiveUpdates(['workspace', 'agent'], ['deployment-stats']);
-  if (stats.isPending) return <Loading />;
+  // One after the other, they would move each other.
+  if ([stats, replicas, days, prebuilds].some((query) => query.isPending)) return <Loading />;
   const { workspaces: w, session_count: s, aggregated_from: since } = stats.data ?? {};
   return (
     <Stack>
@@ -107,13 +110,17 @@ function Figure({ label, value, q }: { label: string; value: number | string; q?
   );
 }
 
+function dailyActiveUsers() {
+  const offset = Math.trunc(-new Date().getTimezoneOffset() / 60);
+  return queryOptions({
+    queryKey: ['daus', offset],
+    queryFn: () => api.get('/insights/daus', { query: { tz_offset: offset } }),
+  });
+}
+
 /** Daily active users of the last 60 days. */
 function DailyActiveUsers() {
-  const offset = -new Date().getTimezoneOffset() / 60;
-  const { data, error } = useQuery({
-    queryKey: ['daus', offset],
-    queryFn: () => api.get('/insights/daus', { query: { tz_offset: Math.trunc(offset) } }),
-  });
+  const { data, error } = useQuery(dailyActiveUsers());
   const days = (data?.entries ?? []).slice(-60);
   return (
     <Paper withBorder p="md">

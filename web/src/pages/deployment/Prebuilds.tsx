@@ -1,17 +1,20 @@
 import { Paper, Switch, Title } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api } from '../../api/client';
 import { ErrorAlert } from '../../components/ErrorAlert';
 
-const key = ['prebuilds-settings'];
+export const prebuildSettings = queryOptions({
+  queryKey: ['prebuilds-settings'],
+  queryFn: () => api.get('/prebuilds/settings'),
+});
 
 /** Pauses and resumes the reconciliation of prebuilt workspaces. */
 export function PrebuildSettings() {
   const client = useQueryClient();
-  const { data, error } = useQuery({ queryKey: key, queryFn: () => api.get('/prebuilds/settings') });
+  const { data, error } = useQuery(prebuildSettings);
   const save = useMutation({
     mutationFn: (paused: boolean) => api.put('/prebuilds/settings', { body: { reconciliation_paused: paused } }),
-    onSettled: () => client.invalidateQueries({ queryKey: key }),
+    onSettled: () => client.invalidateQueries(prebuildSettings),
   });
   return (
     <Paper withBorder p="md">

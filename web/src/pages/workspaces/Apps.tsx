@@ -237,11 +237,16 @@ export function AppIcon(props: AppProps) {
   const { link, why, title } = useAppLink(props);
   const { app, workspace } = props;
   return (
-    <Tooltip label={why ? `${title}: ${why}` : title}>
-      <ActionIcon component="a" variant="subtle" color="gray" {...link} aria-label={`${title} of ${workspace.name}`}>
-        {app.icon ? <Icon src={app.icon} name={title} size={18} /> : <IconApps size={18} />}
-      </ActionIcon>
-    </Tooltip>
+    <ActionIcon
+      component="a"
+      variant="subtle"
+      color="gray"
+      {...link}
+      title={why ? `${title}: ${why}` : title}
+      aria-label={`${title} of ${workspace.name}`}
+    >
+      {app.icon ? <Icon src={app.icon} name={title} size={18} /> : <IconApps size={18} />}
+    </ActionIcon>
   );
 }
 

@@ -5,7 +5,7 @@ import { api } from '../../api/client';
 import { organizations } from '../../api/queries';
 import { SearchField } from '../../components/SearchField';
 import { getTerm, setTerm } from '../../lib/filterQuery';
-import { formatCount } from '../../lib/text';
+import { formatCount, formatNumber } from '../../lib/text';
 import type { SavedView } from '../../lib/savedViews';
 import { SavedViews } from './SavedViews';
 import { sortLabels } from './sort';
@@ -139,7 +139,7 @@ export function WorkspaceFilters({ q, sort, total, narrow, onSearch, onSort, onO
 function FilterCount({ count }: { count: number }) {
   return (
     <Text span inherit c="dimmed" fw={400}>
-      {count.toLocaleString()}
+      {formatNumber(count)}
     </Text>
   );
 }

@@ -8,7 +8,6 @@ import { ErrorAlert } from '../../components/ErrorAlert';
 import { Loading } from '../../components/Loading';
 import { Page } from '../../components/Page';
 import { BulkActions } from './BulkActions';
-import { useRowRights } from './RowActions';
 import { WorkspaceCards } from './WorkspaceCards';
 import { WorkspaceFilters } from './WorkspaceFilters';
 import { WorkspaceTable } from './WorkspaceTable';
@@ -26,7 +25,6 @@ export default function WorkspaceList() {
     useMediaQuery(`(min-width: ${useMantineTheme().breakpoints.sm})`, undefined, { getInitialValueInEffect: false }) ??
     true;
   const { head, rows } = useWorkspaceRows(q, sort, wide ? 65 : 110);
-  const may = useRowRights(rows.parts);
   const loaded = new Map(rows.parts.flat().map((workspace) => [workspace.id, workspace]));
   const picked = [...chosen].map(([id, workspace]) => loaded.get(id) ?? workspace);
   const open = (next: { q: string; sort?: string }) =>
@@ -45,7 +43,6 @@ export default function WorkspaceList() {
       }),
     [],
   );
-  const list = { rows, may };
   return (
     <Page
       title="Workspaces"
@@ -81,8 +78,10 @@ export default function WorkspaceList() {
         </EmptyState>
       )}
       {wide && <BulkActions picked={picked} onDone={() => setChosen(new Map())} />}
-      {rows.count > 0 && wide && <WorkspaceTable {...list} chosen={chosen} onPick={pick} sort={sort} onSort={order} />}
-      {rows.count > 0 && !wide && <WorkspaceCards {...list} />}
+      {rows.count > 0 && wide && (
+        <WorkspaceTable rows={rows} chosen={chosen} onPick={pick} sort={sort} onSort={order} />
+      )}
+      {rows.count > 0 && !wide && <WorkspaceCards rows={rows} />}
     </Page>
   );
 }

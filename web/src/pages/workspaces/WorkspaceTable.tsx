@@ -1,19 +1,20 @@
-import { Anchor, Checkbox, Group, Paper, Skeleton, Table, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { Checkbox, Group, Paper, Skeleton, Table, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconArrowsSort } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, memo } from 'react';
 import { RelativeTime } from '../../components/time';
 import { formatCount } from '../../lib/text';
-import { Autostop, QuickApps, type RowRights, StartStop } from './RowActions';
+import { Autostop, QuickApps, StartStop } from './RowActions';
 import { WorkspaceHealth, WorkspaceName } from './WorkspaceRow';
 import type { Workspace } from './queries';
+import type { ListedWorkspace } from './rowRights';
+import classes from './rows.module.css';
 import { nextSort } from './sort';
 import { useRowKeys } from './useRowKeys';
 import type { Rows } from './useWorkspaceRows';
 
 interface Props {
   rows: Rows;
-  may: RowRights;
   chosen: ReadonlyMap<string, Workspace>;
   onPick: (workspaces: Workspace[], on: boolean) => void;
   sort: string | undefined;
@@ -21,7 +22,7 @@ interface Props {
 }
 
 /** The workspaces as a table. Only the rows near the visible part of the page are rendered. */
-export function WorkspaceTable({ rows, may, chosen, onPick, sort, onSort }: Props) {
+export function WorkspaceTable({ rows, chosen, onPick, sort, onSort }: Props) {
   const { count, visible, before, after, container, measure, get, parts, scrollTo } = rows;
   const list = useRowKeys({ count, visible, scrollTo });
   const loaded = parts.flat();
@@ -68,15 +69,15 @@ export function WorkspaceTable({ rows, may, chosen, onPick, sort, onSort }: Prop
           {visible.map(({ index }) => {
             const workspace = get(index);
             return (
-              <Table.Tr key={index} ref={measure} data-index={index} aria-rowindex={index + 2}>
+              <tr key={index} ref={measure} className={classes.row} data-index={index} aria-rowindex={index + 2}>
                 {workspace ? (
-                  <Cells workspace={workspace} may={may} chosen={chosen.has(workspace.id)} onPick={onPick} />
+                  <Cells workspace={workspace} chosen={chosen.has(workspace.id)} onPick={onPick} />
                 ) : (
-                  <Table.Td colSpan={8} h={64}>
+                  <td colSpan={8} style={{ height: 64 }}>
                     <Skeleton height={16} width="60%" aria-label="Loading" role="img" />
-                  </Table.Td>
+                  </td>
                 )}
-              </Table.Tr>
+              </tr>
             );
           })}
           <Gap height={after} />
@@ -123,54 +124,62 @@ function SortHeader({ by, sort, onSort, children, ...column }: HeaderProps) {
 }
 
 interface CellsProps {
-  workspace: Workspace;
-  may: RowRights;
+  workspace: ListedWorkspace;
   chosen: boolean;
   onPick: (workspaces: Workspace[], on: boolean) => void;
 }
 
 /** The cells of a row. They render again only when the workspace changes, not on every scroll event. */
-const Cells = memo(function Cells({ workspace, may, chosen, onPick }: CellsProps) {
+const Cells = memo(function Cells({ workspace, chosen, onPick }: CellsProps) {
+  const { latest_build: build } = workspace;
   return (
     <>
-      <Table.Td>
-        <Checkbox
+      <td>
+        <input
+          type="checkbox"
+          className={classes.check}
           aria-label={`Select ${workspace.name}`}
           checked={chosen}
           onChange={(e) => onPick([workspace], e.currentTarget.checked)}
         />
-      </Table.Td>
-      <Table.Td>
+      </td>
+      <td>
         <WorkspaceName workspace={workspace} />
-      </Table.Td>
-      <Table.Td>
-        <Text size="sm">{workspace.template_display_name || workspace.template_name}</Text>
-        <Text size="xs" c="dimmed">
-          {workspace.latest_build.template_version_name}
-          {workspace.latest_build.daily_cost > 0 &&
-            ` · ${formatCount(workspace.latest_build.daily_cost, 'credit')} per day`}
-        </Text>
+      </td>
+      <td>
+        {workspace.template_display_name || workspace.template_name}
+        <div className={classes.note}>
+          {build.template_version_name}
+          {build.daily_cost > 0 && ` · ${formatCount(build.daily_cost, 'credit')} per day`}
+        </div>
         {workspace.outdated && (
-          <Anchor component={Link} size="xs" to={`/@${workspace.owner_name}/${workspace.name}?tab=parameters`}>
-            Update available
-          </Anchor>
+          <div className={classes.note}>
+            <Link
+              className={classes.link}
+              to="/@{$owner}/$workspace"
+              params={{ owner: workspace.owner_name, workspace: workspace.name }}
+              search={{ tab: 'parameters' }}
+            >
+              Update available
+            </Link>
+          </div>
         )}
-      </Table.Td>
-      <Table.Td visibleFrom="lg">
+      </td>
+      <td className="mantine-visible-from-lg">
         <RelativeTime at={workspace.last_used_at} />
-      </Table.Td>
-      <Table.Td visibleFrom="md">
-        <Autostop workspace={workspace} may={may} />
-      </Table.Td>
-      <Table.Td>
+      </td>
+      <td className="mantine-visible-from-md">
+        <Autostop workspace={workspace} />
+      </td>
+      <td>
         <WorkspaceHealth workspace={workspace} />
-      </Table.Td>
-      <Table.Td visibleFrom="md">
-        <QuickApps workspace={workspace} may={may} />
-      </Table.Td>
-      <Table.Td>
-        <StartStop workspace={workspace} may={may} />
-      </Table.Td>
+      </td>
+      <td className="mantine-visible-from-md">
+        <QuickApps workspace={workspace} />
+      </td>
+      <td>
+        <StartStop workspace={workspace} />
+      </td>
     </>
   );
 });

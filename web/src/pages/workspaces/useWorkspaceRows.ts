@@ -7,7 +7,7 @@ import { type VirtualItem, type Virtualizer, useWindowVirtualizer } from '@tanst
 import { useCallback, useState } from 'react';
 import { api } from '../../api/client';
 import { useLiveUpdates } from '../../api/live';
-import type { Workspace } from './queries';
+import { type ListedWorkspace, addRights } from './rowRights';
 
 /** The number of workspaces that one request reads. */
 const partSize = 50;
@@ -15,17 +15,20 @@ const partSize = 50;
 const partQuery = (q: string, sort: string | undefined, part: number) =>
   queryOptions({
     queryKey: ['workspaces', 'list', q, sort, part],
-    queryFn: ({ signal }) =>
-      api.get('/workspaces', { query: { q, sort, limit: partSize, offset: part * partSize }, signal }),
+    queryFn: async ({ client, signal }) => {
+      const query = { q, sort, limit: partSize, offset: part * partSize };
+      const { count, workspaces } = await api.get('/workspaces', { query, signal });
+      return { count, workspaces: await addRights(client, workspaces) };
+    },
   });
 
 /** The rows of a list, of which some are loaded. */
 export interface Rows {
   count: number;
   /** Returns the workspace of a row; undefined while it loads. */
-  get: (index: number) => Workspace | undefined;
+  get: (index: number) => ListedWorkspace | undefined;
   /** The workspaces of the loaded parts, by part. */
-  parts: Workspace[][];
+  parts: ListedWorkspace[][];
   /** The rows to render. */
   visible: VirtualItem[];
   /** The height of the rows before and after the visible ones, in pixels. */
@@ -37,6 +40,18 @@ export interface Rows {
   container: (element: HTMLElement | null) => void;
 }
 
+/**
+ * Returns the height of a row. A new row counts with its estimate until the browser has observed it:
+ * measuring it at once would lay out the page while it is rendered.
+ */
+function measureElement(row: Element, observed: ResizeObserverEntry | undefined, list: Virtualizer<Window, Element>) {
+  const size = observed?.borderBoxSize[0]?.blockSize;
+  const index = list.indexFromElement(row);
+  return size === undefined
+    ? (list.measurementsCache[index]?.size ?? list.options.estimateSize(index))
+    : Math.round(size);
+}
+
 /** Reads the rows of the workspace list near the visible part of the page. */
 export function useWorkspaceRows(q: string, sort: string | undefined, rowHeight: number) {
   useLiveUpdates(['workspace', 'agent'], ['workspaces', 'list']);
@@ -46,7 +61,8 @@ export function useWorkspaceRows(q: string, sort: string | undefined, rowHeight:
   const virtual = useWindowVirtualizer({
     count,
     estimateSize: () => rowHeight,
-    overscan: 10,
+    measureElement,
+    overscan: 4,
     scrollMargin: top,
   });
   const visible = virtual.getVirtualItems();
@@ -58,7 +74,7 @@ export function useWorkspaceRows(q: string, sort: string | undefined, rowHeight:
     .map(Number);
   const indexes = Array.from({ length: to - from + 1 }, (_, i) => from + i).filter((part) => part > 0);
   const rest = useQueries({ queries: indexes.map((part) => partQuery(q, sort, part)) });
-  const parts = new Map<number, Workspace[]>();
+  const parts = new Map<number, ListedWorkspace[]>();
   if (head.data) parts.set(0, head.data.workspaces);
   rest.forEach(({ data }, i) => data && parts.set(indexes[i] ?? 0, data.workspaces));
   const rows: Rows = {
