@@ -33,19 +33,22 @@ type Template struct {
 	ID                           uuid.UUID                    `json:"id"`
 	// MaxConcurrentBuilds is the number of builds of its workspaces that can be queued
 	// or running at once. Further builds are held back. 0 means no limit.
-	MaxConcurrentBuilds        int32                        `json:"max_concurrent_builds"`
-	MaxPortShareLevel          WorkspaceAgentPortShareLevel `json:"max_port_share_level"`
-	Name                       string                       `json:"name"`
-	OrganizationDisplayName    string                       `json:"organization_display_name"`
-	OrganizationIcon           string                       `json:"organization_icon"`
-	OrganizationID             uuid.UUID                    `json:"organization_id"`
-	OrganizationName           string                       `json:"organization_name"`
-	Provisioner                string                       `json:"provisioner"`
-	RequireActiveVersion       bool                         `json:"require_active_version"`
-	TimeTilDormantAutodeleteMS int64                        `json:"time_til_dormant_autodelete_ms"`
-	TimeTilDormantMS           int64                        `json:"time_til_dormant_ms"`
-	UpdatedAt                  time.Time                    `json:"updated_at"`
-	UseClassicParameterFlow    bool                         `json:"use_classic_parameter_flow"`
+	MaxConcurrentBuilds     int32                        `json:"max_concurrent_builds"`
+	MaxPortShareLevel       WorkspaceAgentPortShareLevel `json:"max_port_share_level"`
+	Name                    string                       `json:"name"`
+	OrganizationDisplayName string                       `json:"organization_display_name"`
+	OrganizationIcon        string                       `json:"organization_icon"`
+	OrganizationID          uuid.UUID                    `json:"organization_id"`
+	OrganizationName        string                       `json:"organization_name"`
+	// PrebuildBudget is the number of prebuilt workspaces up to which demand raises those
+	// of the template's presets. 0 means that only the presets count.
+	PrebuildBudget             int32     `json:"prebuild_budget"`
+	Provisioner                string    `json:"provisioner"`
+	RequireActiveVersion       bool      `json:"require_active_version"`
+	TimeTilDormantAutodeleteMS int64     `json:"time_til_dormant_autodelete_ms"`
+	TimeTilDormantMS           int64     `json:"time_til_dormant_ms"`
+	UpdatedAt                  time.Time `json:"updated_at"`
+	UseClassicParameterFlow    bool      `json:"use_classic_parameter_flow"`
 }
 
 // TemplateVersion is one uploaded version of a template's files, with the results of its import.
@@ -128,6 +131,7 @@ type CreateTemplateRequest struct {
 	MaxConcurrentBuilds             int32                         `json:"max_concurrent_builds,omitempty"` // see Template
 	MaxPortShareLevel               WorkspaceAgentPortShareLevel  `json:"max_port_share_level,omitempty"`
 	Name                            string                        `json:"name"`
+	PrebuildBudget                  int32                         `json:"prebuild_budget,omitempty"` // see Template
 	RequireActiveVersion            bool                          `json:"require_active_version"`
 	TemplateUseClassicParameterFlow bool                          `json:"template_use_classic_parameter_flow"`
 	TemplateVersionID               uuid.UUID                     `json:"template_version_id"`
@@ -156,6 +160,7 @@ type UpdateTemplateMeta struct {
 	MaxConcurrentBuilds          *int32                        `json:"max_concurrent_builds,omitempty"` // see Template
 	MaxPortShareLevel            *WorkspaceAgentPortShareLevel `json:"max_port_share_level,omitempty"`
 	Name                         string                        `json:"name,omitempty"`
+	PrebuildBudget               *int32                        `json:"prebuild_budget,omitempty"` // see Template
 	RequireActiveVersion         *bool                         `json:"require_active_version,omitempty"`
 	TimeTilDormantAutodeleteMS   *int64                        `json:"time_til_dormant_autodelete_ms,omitempty"`
 	TimeTilDormantMS             *int64                        `json:"time_til_dormant_ms,omitempty"`

@@ -76,6 +76,7 @@ var beyond = map[string]string{
 	"sharing status":                              "as sharing",
 	"organizations edit":                          "weights are our own",
 	"templates edit --max-concurrent-builds":      "caps of builds are our own",
+	"templates edit --prebuild-budget":            "prebuilds by demand are our own",
 	"templates edit --disable-user-secrets":       "later versions than the contract have user secrets",
 	"provisioner keys rotate":                     "keys that overlap are our own",
 	"provisioner keys create --expires-in":        "keys that end are our own",

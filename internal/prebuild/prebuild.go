@@ -1,5 +1,5 @@
 // Package prebuild keeps workspaces ready before users request them. The presets of a template define
-// the number of each. A Service creates missing workspaces of each template's active version and
+// the number of each, and the template's budget how far demand can raise it. A Service creates missing workspaces of each template's active version and
 // deletes surplus, outdated and expired ones. Until a user claims a workspace (see package
 // workspace), it belongs to a service account that cannot sign in.
 //
@@ -48,7 +48,10 @@ type Config struct {
 type Service struct {
 	Config
 	lifecycle.Loop
-	said  map[string]string // last problem of each object, so that it is logged once; used by the loop only
+	// For the loop only:
+	said    map[string]string    // last problem of each object, so that it is logged once
+	demands map[uuid.UUID]demand // last estimates by template
+
 	tally tally
 }
 
@@ -69,7 +72,7 @@ func New(c Config) *Service {
 	if c.Lookback <= 0 {
 		c.Lookback = time.Hour
 	}
-	s := &Service{Config: c, said: map[string]string{}}
+	s := &Service{Config: c, said: map[string]string{}, demands: map[uuid.UUID]demand{}}
 	s.Run = s.run
 	if c.Registerer != nil {
 		c.Registerer.MustRegister(&s.tally)
@@ -127,6 +130,7 @@ func (s *Service) Reconcile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.forget(ids)
 	var all []situation
 	for _, id := range ids {
 		now, err := s.look(ctx, s.Store.Queries, id)
@@ -161,6 +165,13 @@ func (s *Service) look(ctx context.Context, q *sqlc.Queries, templateID uuid.UUI
 			out.presets = append(out.presets, preset{id: p.ID, name: p.Name, desired: int(wants.Desired(now)), ttl: time.Duration(wants.TTLSeconds) * time.Second})
 			ids = append(ids, p.ID)
 		}
+	}
+	if t.PrebuildBudget > 0 && len(ids) > 0 {
+		demand, err := s.estimate(ctx, q, t, now)
+		if err != nil {
+			return out, err
+		}
+		grow(out.presets, demand, int(t.PrebuildBudget))
 	}
 	if len(ids) > 0 {
 		failures, err := q.PrebuildFailures(ctx, ids, t.InvalidatedAt)

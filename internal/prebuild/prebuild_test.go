@@ -253,6 +253,73 @@ func TestExpiredAndScheduled(t *testing.T) {
 	}
 }
 
+// create creates a workspace of the preset as a user did at a time: a new one, or the claim of a
+// prebuilt one that is hours older.
+func (h *house) create(at time.Time, claim bool) {
+	h.t.Helper()
+	w, err := h.workspaces.CreateWorkspace(h.t.Context(), h.admin, h.org, h.admin.UserID, codersdk.CreateWorkspaceRequest{
+		TemplateVersionID: h.version, TemplateVersionPresetID: &h.preset, Name: "w" + uuid.NewString()[:8],
+	})
+	h.must(err)
+	h.end("")
+	h.exec(`UPDATE workspace_builds SET created_at = $1 WHERE workspace_id = $2`, at, w.ID)
+	if claim {
+		h.exec(`UPDATE workspace_builds SET build_number = 2 WHERE workspace_id = $1`, w.ID)
+		h.exec(`WITH j AS (
+				INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input, created_at, updated_at, completed_at)
+				SELECT gen_random_uuid(), j.organization_id, $2, j.type, j.provisioner, j.tag_set_id, j.file_id, j.input, j.created_at, j.updated_at, j.completed_at
+				FROM provisioner_jobs j JOIN workspace_builds b ON b.job_id = j.id WHERE b.workspace_id = $1 RETURNING id)
+			INSERT INTO workspace_builds (id, workspace_id, template_version_id, build_number, transition, initiator_id, job_id, reason, preset_id, created_at, updated_at)
+			SELECT gen_random_uuid(), b.workspace_id, b.template_version_id, 1, 'start', $2, j.id, b.reason, b.preset_id, $3, $3
+			FROM workspace_builds b, j WHERE b.workspace_id = $1`, w.ID, codersdk.PrebuildsUserID(), at.Add(-5*time.Hour))
+	}
+}
+
+// TestDemand: on Mondays at nine, users create workspaces of a preset that asks for one prebuilt
+// workspace. From eight on, the budget has more of them ready.
+func TestDemand(t *testing.T) {
+	h := open(t, codersdk.PresetPrebuilds{Instances: 1})
+	nine := time.Date(2026, 3, 30, 9, 0, 0, 0, time.UTC) // a Monday
+	h.exec(`INSERT INTO organization_members VALUES ($1, $2, '{}', now(), now())`, h.org, h.admin.UserID)
+	h.must(h.store.PrebuildsAccountInsert(t.Context(), codersdk.PrebuildsUsername, time.Now()))
+	for n := range 4 {
+		monday := nine.AddDate(0, 0, -7*(n+1))
+		for i := range 4 {
+			h.create(monday.Add(time.Duration(i)*time.Minute), i == 0)
+		}
+		h.create(monday.Add(20*time.Minute), false) // a prebuilt workspace has been replaced until then
+	}
+	h.create(nine.AddDate(0, 0, -35), false) // too long ago
+	h.create(nine.AddDate(0, 0, -8), false)  // on a Sunday
+	for _, step := range []struct {
+		budget, age int // of the template, in weeks
+		at          time.Duration
+		want        int
+	}{
+		{0, 8, 0, 1},
+		{10, 8, -61 * time.Minute, 1},
+		{10, 8, -55 * time.Minute, 4},
+		{10, 8, time.Hour, 4},
+		{10, 8, 85 * time.Minute, 1},
+		{3, 8, 0, 3},
+		{1, 8, 0, 1},
+		{10, 2, 0, 4}, // the weeks before it was there do not count
+		{10, 0, 0, 1},
+	} {
+		now := nine.Add(step.at)
+		h.exec(`UPDATE templates SET prebuild_budget = $1, created_at = $2`, step.budget, nine.AddDate(0, 0, -7*step.age))
+		k := h.keeper(func(c *prebuild.Config) { c.Now = func() time.Time { return now } })
+		for range 2 { // surplus ones are removed when they are built
+			h.must(k.Reconcile(t.Context()))
+			h.end("")
+			h.exec(`UPDATE workspaces w SET deleted_at = now() FROM workspace_builds b WHERE b.id = w.latest_build_id AND b.transition = 'delete'`)
+		}
+		if n := h.alive(); n != step.want {
+			t.Errorf("with a budget of %d, a template of %d weeks and %v after nine, there are %d, want %d", step.budget, step.age, step.at, n, step.want)
+		}
+	}
+}
+
 func TestMetrics(t *testing.T) {
 	h := open(t, codersdk.PresetPrebuilds{Instances: 2})
 	r := prometheus.NewRegistry()

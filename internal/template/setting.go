@@ -14,6 +14,9 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
+// maxPrebuildBudget is the largest prebuild budget of a template.
+const maxPrebuildBudget = 1000
+
 func weekdays() []string {
 	return []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
 }
@@ -24,7 +27,8 @@ func newRow(organizationID, creator uuid.UUID, req codersdk.CreateTemplateReques
 	t := sqlc.Template{
 		ID: uuid.New(), OrganizationID: organizationID, Name: req.Name, DisplayName: req.DisplayName,
 		Description: req.Description, Icon: req.Icon, ActiveVersionID: req.TemplateVersionID, CreatedBy: creator,
-		DefaultTTLMS: req.DefaultTTLMS, ActivityBumpMs: 3600_000, FailureTtlMs: req.FailureTTLMS, MaxConcurrentBuilds: req.MaxConcurrentBuilds,
+		DefaultTTLMS: req.DefaultTTLMS, ActivityBumpMs: 3600_000, FailureTtlMs: req.FailureTTLMS,
+		MaxConcurrentBuilds: req.MaxConcurrentBuilds, PrebuildBudget: req.PrebuildBudget,
 		TimeTilDormantMs: req.DormantTTLMS, TimeTilDormantAutodeleteMs: req.DeleteTTLMS,
 		AutostartDays: weekdays(), AutostopDays: []string{}, AutostopWeeks: 1,
 		AllowUserAutostart: or(req.AllowUserAutostart), AllowUserAutostop: or(req.AllowUserAutostop),
@@ -106,6 +110,10 @@ func check(t sqlc.Template) error {
 	}
 	if t.MaxConcurrentBuilds < 0 {
 		return codersdk.Invalid("max_concurrent_builds", "must be the number of concurrent builds, or 0 for no limit")
+	}
+	if t.PrebuildBudget < 0 || t.PrebuildBudget > maxPrebuildBudget {
+		return codersdk.Invalid("prebuild_budget",
+			"must be a number of prebuilt workspaces up to %d, or 0 for no more than the presets define", maxPrebuildBudget)
 	}
 	days := weekdays()
 	for _, d := range t.AutostartDays {
@@ -198,6 +206,7 @@ func change(t sqlc.Template, req codersdk.UpdateTemplateMeta) sqlc.Template {
 	set(&t.DisableModuleCache, req.DisableModuleCache)
 	set(&t.DisableUserSecrets, req.DisableUserSecrets)
 	set(&t.MaxConcurrentBuilds, req.MaxConcurrentBuilds)
+	set(&t.PrebuildBudget, req.PrebuildBudget)
 	if req.MaxPortShareLevel != nil && *req.MaxPortShareLevel != "" {
 		t.MaxPortShareLevel = string(*req.MaxPortShareLevel)
 	}
@@ -309,7 +318,7 @@ func insertParams(t sqlc.Template, s *Service) sqlc.TemplateInsertParams {
 		AllowUserAutostart: t.AllowUserAutostart, AllowUserAutostop: t.AllowUserAutostop,
 		AllowUserCancelWorkspaceJobs: t.AllowUserCancelWorkspaceJobs, RequireActiveVersion: t.RequireActiveVersion,
 		MaxPortShareLevel: t.MaxPortShareLevel, CorsBehavior: t.CorsBehavior, MaxConcurrentBuilds: t.MaxConcurrentBuilds,
-		UseClassicParameterFlow: t.UseClassicParameterFlow, GroupACL: t.GroupACL, Now: s.now(),
+		PrebuildBudget: t.PrebuildBudget, UseClassicParameterFlow: t.UseClassicParameterFlow, GroupACL: t.GroupACL, Now: s.now(),
 	}
 }
 
@@ -323,6 +332,6 @@ func updateParams(t sqlc.Template, s *Service) sqlc.TemplateUpdateParams {
 		AllowUserCancelWorkspaceJobs: t.AllowUserCancelWorkspaceJobs, RequireActiveVersion: t.RequireActiveVersion,
 		DeprecationMessage: t.DeprecationMessage, MaxPortShareLevel: t.MaxPortShareLevel, CorsBehavior: t.CorsBehavior,
 		UseClassicParameterFlow: t.UseClassicParameterFlow, DisableModuleCache: t.DisableModuleCache, MaxConcurrentBuilds: t.MaxConcurrentBuilds,
-		DisableUserSecrets: t.DisableUserSecrets, GroupACL: t.GroupACL, Now: s.now(),
+		PrebuildBudget: t.PrebuildBudget, DisableUserSecrets: t.DisableUserSecrets, GroupACL: t.GroupACL, Now: s.now(),
 	}
 }

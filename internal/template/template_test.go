@@ -28,6 +28,7 @@ func TestCreateTemplate(t *testing.T) {
 		"description":                        {Name: "a", Description: strings.Repeat("é", 64)},
 		"default_ttl_ms":                     {Name: "a", DefaultTTLMS: -1},
 		"activity_bump_ms":                   {Name: "a", ActivityBumpMS: new(int64(-1))},
+		"prebuild_budget":                    {Name: "a", PrebuildBudget: 1001},
 		"autostart_requirement.days_of_week": {Name: "a", AutostartRequirement: &codersdk.TemplateAutostartRequirement{DaysOfWeek: []string{"caturday"}}},
 		"autostop_requirement.days_of_week":  {Name: "a", AutostopRequirement: &codersdk.TemplateAutostopRequirement{DaysOfWeek: []string{""}}},
 		"autostop_requirement.weeks":         {Name: "a", AutostopRequirement: &codersdk.TemplateAutostopRequirement{Weeks: 17}},
@@ -125,6 +126,11 @@ func TestUpdateTemplate(t *testing.T) {
 	wants(t, err, codersdk.CodeConflict, "already exists")
 	_, err = h.UpdateTemplate(ctx, h.admin, tpl.ID, codersdk.UpdateTemplateMeta{FailureTTLMS: new(int64(-1))})
 	wants(t, err, codersdk.CodeInvalid, "failure_ttl_ms")
+	_, err = h.UpdateTemplate(ctx, h.admin, tpl.ID, codersdk.UpdateTemplateMeta{PrebuildBudget: new(int32(-1))})
+	wants(t, err, codersdk.CodeInvalid, "prebuild_budget")
+	if got, err := h.UpdateTemplate(ctx, h.admin, tpl.ID, codersdk.UpdateTemplateMeta{PrebuildBudget: new(int32(7))}); err != nil || got.PrebuildBudget != 7 {
+		t.Fatalf("got %+v, %v", got, err)
+	}
 
 	got, err := h.UpdateTemplate(ctx, h.admin, tpl.ID, codersdk.UpdateTemplateMeta{DeprecationMessage: new("old"), DefaultTTLMS: new(int64(5)), RequireActiveVersion: new(true)})
 	if err != nil || !got.Deprecated || got.DefaultTTLMS != 5 || !got.RequireActiveVersion || got.Name != "tpl" || !got.AllowUserAutostart {

@@ -26,7 +26,7 @@ func view(r sqlc.TemplateByIDRow) codersdk.Template {
 		FailureTTLMS: t.FailureTtlMs, Icon: t.Icon, ID: t.ID,
 		MaxPortShareLevel: codersdk.WorkspaceAgentPortShareLevel(t.MaxPortShareLevel), Name: t.Name,
 		OrganizationDisplayName: r.OrganizationDisplayName, OrganizationIcon: r.OrganizationIcon,
-		OrganizationID: t.OrganizationID, OrganizationName: r.OrganizationName, Provisioner: t.Provisioner,
+		OrganizationID: t.OrganizationID, OrganizationName: r.OrganizationName, PrebuildBudget: t.PrebuildBudget, Provisioner: t.Provisioner,
 		RequireActiveVersion: t.RequireActiveVersion, TimeTilDormantAutodeleteMS: t.TimeTilDormantAutodeleteMs,
 		TimeTilDormantMS: t.TimeTilDormantMs, UpdatedAt: t.UpdatedAt.UTC(), UseClassicParameterFlow: t.UseClassicParameterFlow,
 	}

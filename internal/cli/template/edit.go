@@ -80,6 +80,9 @@ func newTemplateEdits() *templateEdits {
 	e.add(option.Int(&builds, "max-concurrent-builds", "Maximum number of pending and running builds of the template's workspaces; further builds are held. "+
 		"0 means unlimited").Def("0"),
 		func() map[string]any { return map[string]any{"max_concurrent_builds": builds} })
+	var prebuilds int32
+	e.add(option.Int(&prebuilds, "prebuild-budget", "Number of prebuilt workspaces up to which demand raises those of the presets; 0 disables").Def("0"),
+		func() map[string]any { return map[string]any{"prebuild_budget": prebuilds} })
 	e.toggle("allow_user_cancel_workspace_jobs", "allow-user-cancel-workspace-jobs", "Allow users to cancel builds of their workspaces", "true")
 	e.toggle("allow_user_autostart", "allow-user-autostart", "Allow users to configure autostart", "true")
 	e.toggle("allow_user_autostop", "allow-user-autostop", "Allow users to configure autostop", "true")

@@ -41,7 +41,7 @@ SELECT w.template_id FROM workspaces w WHERE w.owner_id = '9d3c2a41-5e07-4b68-8f
 SELECT pg_try_advisory_xact_lock(hashtextextended('prebuilds ' || (@template_id::uuid)::text, 0));
 
 -- name: PrebuildTemplate :one
-SELECT t.id, t.name, t.organization_id, o.name AS organization, t.active_version_id, v.name AS version, v.presets,
+SELECT t.id, t.name, t.organization_id, o.name AS organization, t.active_version_id, v.name AS version, v.presets, t.created_at, t.prebuild_budget,
     (t.deleted_at IS NULL AND o.deleted_at IS NULL AND t.deprecation_message = '')::boolean AS wanted,
     coalesce(p.invalidated_at, '0001-01-01 00:00:00+00')::timestamptz AS invalidated_at
 FROM templates t
@@ -49,6 +49,23 @@ JOIN organizations o ON o.id = t.organization_id
 JOIN template_versions v ON v.id = t.active_version_id
 LEFT JOIN template_prebuilds p ON p.template_id = t.id
 WHERE t.id = $1;
+
+-- name: PrebuildDemand :many
+-- When users created workspaces from presets of a template, in periods of the same length: by the
+-- name of the preset, over all versions. Whether a user claimed a prebuilt workspace makes no difference.
+SELECT (x.preset->>'name')::text AS preset, s.since::timestamptz AS since, b.created_at
+FROM unnest(@since::timestamptz[]) AS s(since)
+JOIN workspace_builds b ON b.created_at >= s.since AND b.created_at < s.since + make_interval(secs => @span::double precision)
+JOIN workspaces w ON w.id = b.workspace_id AND w.template_id = @template_id AND w.owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64'
+JOIN template_versions v ON v.id = b.template_version_id
+JOIN LATERAL (SELECT e.preset FROM jsonb_array_elements(v.presets) AS e(preset) WHERE e.preset->>'id' = b.preset_id::text LIMIT 1) x ON true
+WHERE b.initiator_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64' AND b.transition = 'start'
+    AND NOT EXISTS (
+        SELECT FROM workspace_builds earlier
+        WHERE earlier.workspace_id = b.workspace_id AND earlier.build_number < b.build_number
+            AND earlier.initiator_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64')
+ORDER BY b.created_at
+LIMIT 10000;
 
 -- name: PrebuildWorkspaces :many
 -- The unclaimed prebuilt workspaces of a template, the oldest first, with their latest builds

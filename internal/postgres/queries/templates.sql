@@ -7,13 +7,13 @@ INSERT INTO templates (
     default_ttl_ms, activity_bump_ms, failure_ttl_ms, time_til_dormant_ms, time_til_dormant_autodelete_ms,
     autostart_days, autostop_days, autostop_weeks, allow_user_autostart, allow_user_autostop,
     allow_user_cancel_workspace_jobs, require_active_version, max_port_share_level, cors_behavior,
-    use_classic_parameter_flow, max_concurrent_builds, group_acl, created_at, updated_at
+    use_classic_parameter_flow, max_concurrent_builds, prebuild_budget, group_acl, created_at, updated_at
 ) VALUES (
     @id, @organization_id, @name, @display_name, @description, @icon, @provisioner, @active_version_id, @created_by,
     @default_ttl_ms, @activity_bump_ms, @failure_ttl_ms, @time_til_dormant_ms, @time_til_dormant_autodelete_ms,
     @autostart_days, @autostop_days, @autostop_weeks, @allow_user_autostart, @allow_user_autostop,
     @allow_user_cancel_workspace_jobs, @require_active_version, @max_port_share_level, @cors_behavior,
-    @use_classic_parameter_flow, @max_concurrent_builds, @group_acl, @now, @now
+    @use_classic_parameter_flow, @max_concurrent_builds, @prebuild_budget, @group_acl, @now, @now
 );
 
 -- name: TemplateByID :one
@@ -71,7 +71,7 @@ UPDATE templates SET
     allow_user_cancel_workspace_jobs = @allow_user_cancel_workspace_jobs, require_active_version = @require_active_version,
     deprecation_message = @deprecation_message, max_port_share_level = @max_port_share_level, cors_behavior = @cors_behavior,
     use_classic_parameter_flow = @use_classic_parameter_flow, disable_module_cache = @disable_module_cache,
-    max_concurrent_builds = @max_concurrent_builds, disable_user_secrets = @disable_user_secrets, group_acl = @group_acl, updated_at = @now
+    max_concurrent_builds = @max_concurrent_builds, prebuild_budget = @prebuild_budget, disable_user_secrets = @disable_user_secrets, group_acl = @group_acl, updated_at = @now
 WHERE id = @id;
 
 -- name: TemplateTouchWorkspaces :exec

@@ -623,6 +623,7 @@ type Template struct {
 	DeletedAt                    *time.Time
 	MaxConcurrentBuilds          int32
 	DisableUserSecrets           bool
+	PrebuildBudget               int32
 }
 
 type TemplatePrebuild struct {

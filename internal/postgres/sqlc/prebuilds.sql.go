@@ -171,6 +171,50 @@ func (q *Queries) PrebuildCounts(ctx context.Context) ([]PrebuildCountsRow, erro
 	return items, nil
 }
 
+const prebuildDemand = `-- name: PrebuildDemand :many
+SELECT (x.preset->>'name')::text AS preset, s.since::timestamptz AS since, b.created_at
+FROM unnest($1::timestamptz[]) AS s(since)
+JOIN workspace_builds b ON b.created_at >= s.since AND b.created_at < s.since + make_interval(secs => $2::double precision)
+JOIN workspaces w ON w.id = b.workspace_id AND w.template_id = $3 AND w.owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64'
+JOIN template_versions v ON v.id = b.template_version_id
+JOIN LATERAL (SELECT e.preset FROM jsonb_array_elements(v.presets) AS e(preset) WHERE e.preset->>'id' = b.preset_id::text LIMIT 1) x ON true
+WHERE b.initiator_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64' AND b.transition = 'start'
+    AND NOT EXISTS (
+        SELECT FROM workspace_builds earlier
+        WHERE earlier.workspace_id = b.workspace_id AND earlier.build_number < b.build_number
+            AND earlier.initiator_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64')
+ORDER BY b.created_at
+LIMIT 10000
+`
+
+type PrebuildDemandRow struct {
+	Preset    string
+	Since     time.Time
+	CreatedAt time.Time
+}
+
+// When users created workspaces from presets of a template, in periods of the same length: by the
+// name of the preset, over all versions. Whether a user claimed a prebuilt workspace makes no difference.
+func (q *Queries) PrebuildDemand(ctx context.Context, since []time.Time, span float64, templateID uuid.UUID) ([]PrebuildDemandRow, error) {
+	rows, err := q.db.Query(ctx, prebuildDemand, since, span, templateID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []PrebuildDemandRow{}
+	for rows.Next() {
+		var i PrebuildDemandRow
+		if err := rows.Scan(&i.Preset, &i.Since, &i.CreatedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const prebuildFailures = `-- name: PrebuildFailures :many
 SELECT b.preset_id::uuid AS preset_id, count(*) AS failures, max(j.completed_at)::timestamptz AS latest
 FROM workspace_builds b
@@ -300,7 +344,7 @@ func (q *Queries) PrebuildSource(ctx context.Context, id uuid.UUID) (PrebuildSou
 }
 
 const prebuildTemplate = `-- name: PrebuildTemplate :one
-SELECT t.id, t.name, t.organization_id, o.name AS organization, t.active_version_id, v.name AS version, v.presets,
+SELECT t.id, t.name, t.organization_id, o.name AS organization, t.active_version_id, v.name AS version, v.presets, t.created_at, t.prebuild_budget,
     (t.deleted_at IS NULL AND o.deleted_at IS NULL AND t.deprecation_message = '')::boolean AS wanted,
     coalesce(p.invalidated_at, '0001-01-01 00:00:00+00')::timestamptz AS invalidated_at
 FROM templates t
@@ -318,6 +362,8 @@ type PrebuildTemplateRow struct {
 	ActiveVersionID uuid.UUID
 	Version         string
 	Presets         []codersdk.StoredPreset
+	CreatedAt       time.Time
+	PrebuildBudget  int32
 	Wanted          bool
 	InvalidatedAt   time.Time
 }
@@ -333,6 +379,8 @@ func (q *Queries) PrebuildTemplate(ctx context.Context, id uuid.UUID) (PrebuildT
 		&i.ActiveVersionID,
 		&i.Version,
 		&i.Presets,
+		&i.CreatedAt,
+		&i.PrebuildBudget,
 		&i.Wanted,
 		&i.InvalidatedAt,
 	)

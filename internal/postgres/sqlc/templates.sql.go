@@ -124,7 +124,7 @@ func (q *Queries) TemplateBuildTimes(ctx context.Context, templateIds []uuid.UUI
 }
 
 const templateByID = `-- name: TemplateByID :one
-SELECT t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, t.disable_user_secrets, u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
+SELECT t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, t.disable_user_secrets, t.prebuild_budget, u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
     o.icon AS organization_icon,
     (SELECT count(DISTINCT w.owner_id) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL AND w.owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64') AS users
 FROM templates t
@@ -179,6 +179,7 @@ func (q *Queries) TemplateByID(ctx context.Context, id uuid.UUID) (TemplateByIDR
 		&i.Template.DeletedAt,
 		&i.Template.MaxConcurrentBuilds,
 		&i.Template.DisableUserSecrets,
+		&i.Template.PrebuildBudget,
 		&i.Creator,
 		&i.OrganizationName,
 		&i.OrganizationDisplayName,
@@ -215,13 +216,13 @@ INSERT INTO templates (
     default_ttl_ms, activity_bump_ms, failure_ttl_ms, time_til_dormant_ms, time_til_dormant_autodelete_ms,
     autostart_days, autostop_days, autostop_weeks, allow_user_autostart, allow_user_autostop,
     allow_user_cancel_workspace_jobs, require_active_version, max_port_share_level, cors_behavior,
-    use_classic_parameter_flow, max_concurrent_builds, group_acl, created_at, updated_at
+    use_classic_parameter_flow, max_concurrent_builds, prebuild_budget, group_acl, created_at, updated_at
 ) VALUES (
     $1, $2, $3, $4, $5, $6, $7, $8, $9,
     $10, $11, $12, $13, $14,
     $15, $16, $17, $18, $19,
     $20, $21, $22, $23,
-    $24, $25, $26, $27, $27
+    $24, $25, $26, $27, $28, $28
 )
 `
 
@@ -251,6 +252,7 @@ type TemplateInsertParams struct {
 	CorsBehavior                 string
 	UseClassicParameterFlow      bool
 	MaxConcurrentBuilds          int32
+	PrebuildBudget               int32
 	GroupACL                     map[string]string
 	Now                          time.Time
 }
@@ -284,6 +286,7 @@ func (q *Queries) TemplateInsert(ctx context.Context, arg TemplateInsertParams) 
 		arg.CorsBehavior,
 		arg.UseClassicParameterFlow,
 		arg.MaxConcurrentBuilds,
+		arg.PrebuildBudget,
 		arg.GroupACL,
 		arg.Now,
 	)
@@ -291,7 +294,7 @@ func (q *Queries) TemplateInsert(ctx context.Context, arg TemplateInsertParams) 
 }
 
 const templateList = `-- name: TemplateList :many
-SELECT t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, t.disable_user_secrets, u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
+SELECT t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, t.disable_user_secrets, t.prebuild_budget, u.username AS creator, o.name AS organization_name, o.display_name AS organization_display_name,
     o.icon AS organization_icon,
     (SELECT count(DISTINCT w.owner_id) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL AND w.owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64') AS users
 FROM templates t
@@ -412,6 +415,7 @@ func (q *Queries) TemplateList(ctx context.Context, arg TemplateListParams) ([]T
 			&i.Template.DeletedAt,
 			&i.Template.MaxConcurrentBuilds,
 			&i.Template.DisableUserSecrets,
+			&i.Template.PrebuildBudget,
 			&i.Creator,
 			&i.OrganizationName,
 			&i.OrganizationDisplayName,
@@ -429,7 +433,7 @@ func (q *Queries) TemplateList(ctx context.Context, arg TemplateListParams) ([]T
 }
 
 const templateLock = `-- name: TemplateLock :one
-SELECT id, organization_id, name, display_name, description, icon, provisioner, active_version_id, created_by, default_ttl_ms, activity_bump_ms, failure_ttl_ms, time_til_dormant_ms, time_til_dormant_autodelete_ms, autostart_days, autostop_days, autostop_weeks, allow_user_autostart, allow_user_autostop, allow_user_cancel_workspace_jobs, require_active_version, deprecation_message, max_port_share_level, cors_behavior, use_classic_parameter_flow, disable_module_cache, user_acl, group_acl, created_at, updated_at, deleted_at, max_concurrent_builds, disable_user_secrets FROM templates WHERE id = $1 AND deleted_at IS NULL FOR UPDATE
+SELECT id, organization_id, name, display_name, description, icon, provisioner, active_version_id, created_by, default_ttl_ms, activity_bump_ms, failure_ttl_ms, time_til_dormant_ms, time_til_dormant_autodelete_ms, autostart_days, autostop_days, autostop_weeks, allow_user_autostart, allow_user_autostop, allow_user_cancel_workspace_jobs, require_active_version, deprecation_message, max_port_share_level, cors_behavior, use_classic_parameter_flow, disable_module_cache, user_acl, group_acl, created_at, updated_at, deleted_at, max_concurrent_builds, disable_user_secrets, prebuild_budget FROM templates WHERE id = $1 AND deleted_at IS NULL FOR UPDATE
 `
 
 // Locks the template against changes of its settings, its active version, and its deletion.
@@ -470,6 +474,7 @@ func (q *Queries) TemplateLock(ctx context.Context, id uuid.UUID) (Template, err
 		&i.DeletedAt,
 		&i.MaxConcurrentBuilds,
 		&i.DisableUserSecrets,
+		&i.PrebuildBudget,
 	)
 	return i, err
 }
@@ -505,7 +510,7 @@ func (q *Queries) TemplateSetActiveVersion(ctx context.Context, iD uuid.UUID, ac
 }
 
 const templateSummaries = `-- name: TemplateSummaries :many
-SELECT t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, t.disable_user_secrets,
+SELECT t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, t.disable_user_secrets, t.prebuild_budget,
     (SELECT count(*) FROM workspaces w WHERE w.template_id = t.id AND w.deleted_at IS NULL AND w.owner_id <> '9d3c2a41-5e07-4b68-8f1d-707265626c64') AS workspaces,
     v.id AS version_id, v.name AS version_name, v.created_at AS version_created_at, j.status AS job_status, j.error AS job_error
 FROM templates t
@@ -573,6 +578,7 @@ func (q *Queries) TemplateSummaries(ctx context.Context, ids []uuid.UUID) ([]Tem
 			&i.Template.DeletedAt,
 			&i.Template.MaxConcurrentBuilds,
 			&i.Template.DisableUserSecrets,
+			&i.Template.PrebuildBudget,
 			&i.Workspaces,
 			&i.VersionID,
 			&i.VersionName,
@@ -632,8 +638,8 @@ UPDATE templates SET
     allow_user_cancel_workspace_jobs = $15, require_active_version = $16,
     deprecation_message = $17, max_port_share_level = $18, cors_behavior = $19,
     use_classic_parameter_flow = $20, disable_module_cache = $21,
-    max_concurrent_builds = $22, disable_user_secrets = $23, group_acl = $24, updated_at = $25
-WHERE id = $26
+    max_concurrent_builds = $22, prebuild_budget = $23, disable_user_secrets = $24, group_acl = $25, updated_at = $26
+WHERE id = $27
 `
 
 type TemplateUpdateParams struct {
@@ -659,6 +665,7 @@ type TemplateUpdateParams struct {
 	UseClassicParameterFlow      bool
 	DisableModuleCache           bool
 	MaxConcurrentBuilds          int32
+	PrebuildBudget               int32
 	DisableUserSecrets           bool
 	GroupACL                     map[string]string
 	Now                          time.Time
@@ -689,6 +696,7 @@ func (q *Queries) TemplateUpdate(ctx context.Context, arg TemplateUpdateParams) 
 		arg.UseClassicParameterFlow,
 		arg.DisableModuleCache,
 		arg.MaxConcurrentBuilds,
+		arg.PrebuildBudget,
 		arg.DisableUserSecrets,
 		arg.GroupACL,
 		arg.Now,

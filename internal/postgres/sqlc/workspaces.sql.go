@@ -653,7 +653,7 @@ func (q *Queries) WorkspaceSetTTL(ctx context.Context, tTLMS *int64, now time.Ti
 }
 
 const workspaceTemplate = `-- name: WorkspaceTemplate :one
-SELECT id, organization_id, name, display_name, description, icon, provisioner, active_version_id, created_by, default_ttl_ms, activity_bump_ms, failure_ttl_ms, time_til_dormant_ms, time_til_dormant_autodelete_ms, autostart_days, autostop_days, autostop_weeks, allow_user_autostart, allow_user_autostop, allow_user_cancel_workspace_jobs, require_active_version, deprecation_message, max_port_share_level, cors_behavior, use_classic_parameter_flow, disable_module_cache, user_acl, group_acl, created_at, updated_at, deleted_at, max_concurrent_builds, disable_user_secrets FROM templates WHERE id = $1
+SELECT id, organization_id, name, display_name, description, icon, provisioner, active_version_id, created_by, default_ttl_ms, activity_bump_ms, failure_ttl_ms, time_til_dormant_ms, time_til_dormant_autodelete_ms, autostart_days, autostop_days, autostop_weeks, allow_user_autostart, allow_user_autostop, allow_user_cancel_workspace_jobs, require_active_version, deprecation_message, max_port_share_level, cors_behavior, use_classic_parameter_flow, disable_module_cache, user_acl, group_acl, created_at, updated_at, deleted_at, max_concurrent_builds, disable_user_secrets, prebuild_budget FROM templates WHERE id = $1
 `
 
 func (q *Queries) WorkspaceTemplate(ctx context.Context, id uuid.UUID) (Template, error) {
@@ -693,6 +693,7 @@ func (q *Queries) WorkspaceTemplate(ctx context.Context, id uuid.UUID) (Template
 		&i.DeletedAt,
 		&i.MaxConcurrentBuilds,
 		&i.DisableUserSecrets,
+		&i.PrebuildBudget,
 	)
 	return i, err
 }
@@ -717,7 +718,7 @@ func (q *Queries) WorkspaceUnfavorite(ctx context.Context, userID uuid.UUID, wor
 }
 
 const workspaceVersion = `-- name: WorkspaceVersion :one
-SELECT v.id, v.template_id, v.organization_id, v.job_id, v.name, v.message, v.readme, v.created_by, v.archived, v.tags, v.workspace_tags, v.variables, v.parameters, v.presets, v.external_auth, v.module_files_id, v.has_ai_task, v.has_external_agent, v.example_id, v.created_at, v.updated_at, v.variables_key_id, t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, t.disable_user_secrets, j.status AS job_status, j.error AS job_error, j.file_id, j.provisioner
+SELECT v.id, v.template_id, v.organization_id, v.job_id, v.name, v.message, v.readme, v.created_by, v.archived, v.tags, v.workspace_tags, v.variables, v.parameters, v.presets, v.external_auth, v.module_files_id, v.has_ai_task, v.has_external_agent, v.example_id, v.created_at, v.updated_at, v.variables_key_id, t.id, t.organization_id, t.name, t.display_name, t.description, t.icon, t.provisioner, t.active_version_id, t.created_by, t.default_ttl_ms, t.activity_bump_ms, t.failure_ttl_ms, t.time_til_dormant_ms, t.time_til_dormant_autodelete_ms, t.autostart_days, t.autostop_days, t.autostop_weeks, t.allow_user_autostart, t.allow_user_autostop, t.allow_user_cancel_workspace_jobs, t.require_active_version, t.deprecation_message, t.max_port_share_level, t.cors_behavior, t.use_classic_parameter_flow, t.disable_module_cache, t.user_acl, t.group_acl, t.created_at, t.updated_at, t.deleted_at, t.max_concurrent_builds, t.disable_user_secrets, t.prebuild_budget, j.status AS job_status, j.error AS job_error, j.file_id, j.provisioner
 FROM template_versions v
 JOIN templates t ON t.id = v.template_id
 JOIN provisioner_jobs j ON j.id = v.job_id
@@ -793,6 +794,7 @@ func (q *Queries) WorkspaceVersion(ctx context.Context, id uuid.UUID) (Workspace
 		&i.Template.DeletedAt,
 		&i.Template.MaxConcurrentBuilds,
 		&i.Template.DisableUserSecrets,
+		&i.Template.PrebuildBudget,
 		&i.JobStatus,
 		&i.JobError,
 		&i.FileID,

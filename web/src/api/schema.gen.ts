@@ -11889,6 +11889,8 @@ export interface components {
             max_concurrent_builds?: number;
             max_port_share_level?: components["schemas"]["WorkspaceAgentPortShareLevel"];
             name: string;
+            /** @description see Template */
+            prebuild_budget?: number;
             require_active_version: boolean;
             template_use_classic_parameter_flow: boolean;
             /** Format: uuid */
@@ -13671,6 +13673,8 @@ export interface components {
             /** Format: uuid */
             organization_id: string;
             organization_name: string;
+            /** @description PrebuildBudget is the number of prebuilt workspaces up to which demand raises those of the template's presets. 0 means that only the presets count. */
+            prebuild_budget: number;
             provisioner: string;
             require_active_version: boolean;
             time_til_dormant_autodelete_ms: number;
@@ -14029,6 +14033,8 @@ export interface components {
             max_concurrent_builds?: number | null;
             max_port_share_level?: components["schemas"]["WorkspaceAgentPortShareLevel"] | null;
             name?: string;
+            /** @description see Template */
+            prebuild_budget?: number | null;
             require_active_version?: boolean | null;
             time_til_dormant_autodelete_ms?: number | null;
             time_til_dormant_ms?: number | null;

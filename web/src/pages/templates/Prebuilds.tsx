@@ -4,6 +4,7 @@ import { api } from '../../api/client';
 import { ErrorAlert } from '../../components/ErrorAlert';
 import { notifySuccess } from '../../components/confirm';
 import { maxPrebuilds, describePrebuilds } from '../../lib/preset';
+import { formatCount } from '../../lib/text';
 import { type Template, useTemplateRights } from './queries';
 
 /** The presets of the active version that have prebuilt workspaces. */
@@ -18,7 +19,8 @@ export function Prebuilds({ template }: { template: Template }) {
     mutationFn: () => api.post('/templates/{template}/prebuilds/invalidate', { path: { template: template.id } }),
     onSuccess: () => notifySuccess('Prebuilt workspaces are being replaced'),
   });
-  const kept = (data ?? []).filter((preset) => maxPrebuilds(preset) > 0);
+  const byDemand = template.prebuild_budget > 0;
+  const kept = (data ?? []).filter((preset) => maxPrebuilds(preset) > 0 || (byDemand && preset.prebuilds));
   if (!error && kept.length === 0) return null;
   return (
     <Paper withBorder p="md">
@@ -36,6 +38,11 @@ export function Prebuilds({ template }: { template: Template }) {
           </Text>
         </Group>
       ))}
+      {byDemand && kept.length > 0 && (
+        <Text size="sm" c="dimmed" mt={4}>
+          More by demand, up to {formatCount(template.prebuild_budget, 'prebuilt workspace')} of this template
+        </Text>
+      )}
       {may.update && kept.length > 0 && (
         <Button mt="xs" size="compact-sm" variant="default" loading={renew.isPending} onClick={() => renew.mutate()}>
           Replace prebuilt workspaces

@@ -25,6 +25,7 @@ const readFields = (template: Template) => ({
   disable_module_cache: template.disable_module_cache,
   disable_user_secrets: template.disable_user_secrets,
   max_concurrent_builds: template.max_concurrent_builds as string | number,
+  prebuild_budget: template.prebuild_budget as string | number,
 });
 
 /** The settings of a template. */
@@ -57,7 +58,13 @@ export default function TemplateSettings({ template }: { template: Template }) {
       <SettingsForm
         error={save.error}
         pending={save.isPending}
-        onSave={() => save.mutate({ ...f, max_concurrent_builds: Number(f.max_concurrent_builds) || 0 })}
+        onSave={() =>
+          save.mutate({
+            ...f,
+            max_concurrent_builds: Number(f.max_concurrent_builds) || 0,
+            prebuild_budget: Number(f.prebuild_budget) || 0,
+          })
+        }
       >
         {conflict && <EditConflict template={template} begin={begin} />}
         <TextInput
@@ -77,6 +84,16 @@ export default function TemplateSettings({ template }: { template: Template }) {
           value={f.max_concurrent_builds}
           onChange={set('max_concurrent_builds')}
           error={error('max_concurrent_builds')}
+        />
+        <NumberInput
+          label="Prebuild budget"
+          description="Number of prebuilt workspaces up to which demand raises those of the presets. 0 keeps only what the presets define."
+          min={0}
+          max={1000}
+          allowDecimal={false}
+          value={f.prebuild_budget}
+          onChange={set('prebuild_budget')}
+          error={error('prebuild_budget')}
         />
         <Switch
           label="Require the active version"
