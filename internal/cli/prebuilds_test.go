@@ -7,7 +7,7 @@ import (
 
 func TestPrebuildBudget(t *testing.T) {
 	h := newHouse(t, nil)
-	h.template("stock", nil)
+	h.template("stock", map[string]string{"apply.start.jsonl": "{}\n"})
 	h.ok("templates", "edit", "stock", "--prebuild-budget", "20", "-y")
 	h.ok("templates", "edit", "stock", "--description", "kept", "-y")
 	all, err := h.Client.Templates(t.Context(), nil)
