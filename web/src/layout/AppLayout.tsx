@@ -10,6 +10,7 @@ import {
   UnstyledButton,
   VisuallyHidden,
   isLightColor,
+  useComputedColorScheme,
   useMantineColorScheme,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
@@ -63,7 +64,8 @@ function NavigationLinks({ onGo }: { onGo?: () => void }) {
 
 function UserMenu() {
   const { data } = useSuspenseQuery(me);
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const { setColorScheme } = useMantineColorScheme();
+  const dark = useComputedColorScheme() === 'dark';
   const signOut = async () => {
     // The next user of this browser may be another.
     await import('../notifications/browser').then((browser) => browser.unsubscribe()).catch(() => undefined);
@@ -72,7 +74,6 @@ function UserMenu() {
     location.assign('/login'); // a full page load clears everything in memory
   };
   if (!data) return null;
-  const dark = colorScheme === 'dark';
   return (
     <Menu position="bottom-end" width={230}>
       <Menu.Target>

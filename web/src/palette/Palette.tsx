@@ -1,6 +1,6 @@
 import '@mantine/core/styles/Mark.css';
 import '@mantine/spotlight/styles.css';
-import { useMantineColorScheme } from '@mantine/core';
+import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Spotlight, createSpotlight } from '@mantine/spotlight';
 import {
@@ -93,8 +93,8 @@ function Results({ typed }: { typed: string }) {
   const navigate = useNavigate();
   const may = usePermissions();
   const { workspaces, templates, users, settled } = useObjects(typed);
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const dark = colorScheme === 'dark';
+  const { setColorScheme } = useMantineColorScheme();
+  const dark = useComputedColorScheme() === 'dark';
   const pages = pageCommands.filter((c) => (!c.needs || may[c.needs]) && matchesWords(c.label, typed));
   const shown = typed === '' ? pages.slice(0, 8) : pages.slice(0, 10);
   const others = [
