@@ -6,7 +6,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { setNonce } from 'get-nonce';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { me, queries } from './api/queries';
+import { queries } from './api/queries';
 import { newVersionQuery } from './api/newVersion';
 import { Dialogs, preloadDialogs } from './components/dialogs';
 import { whenIdle } from './lib/whenIdle';
@@ -14,7 +14,6 @@ import { nonce } from './nonce';
 import { router } from './router';
 import { contrast, theme } from './theme';
 
-void queries.prefetchQuery(me); // every page needs it first
 setNonce(nonce()); // for the style element that dialogs insert to lock scrolling
 
 // Code that the server no longer has belongs to the version before an upgrade.
@@ -22,13 +21,10 @@ addEventListener('vite:preloadError', () => void queries.fetchQuery(newVersionQu
 
 const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no #root');
-let preloaded = false;
+const isLoading = () => queries.isFetching({ predicate: (query) => query.state.status === 'pending' }) > 0;
 queries.getQueryCache().subscribe(() => {
-  const loading = queries.isFetching({ predicate: (query) => query.state.status === 'pending' });
-  root.ariaBusy = String(loading > 0); // until the page has its first data
-  if (loading > 0 || preloaded) return;
-  preloaded = true;
-  whenIdle(() => void preloadDialogs());
+  root.ariaBusy = String(isLoading()); // until the page has its first data
+  if (!isLoading()) whenIdle(() => isLoading() || void preloadDialogs());
 });
 createRoot(root).render(
   <StrictMode>

@@ -10,7 +10,7 @@ import { useLiveUpdates } from '../../api/live';
 import { type ListedWorkspace, addRights } from './rowRights';
 
 /** The number of workspaces that one request reads. */
-const partSize = 50;
+const partSize = 25;
 
 const partQuery = (q: string, sort: string | undefined, part: number) =>
   queryOptions({
