@@ -1,7 +1,8 @@
 // Package prebuild keeps workspaces ready before users request them. The presets of a template define
-// the number of each, and the template's budget how far demand can raise it. A Service creates missing workspaces of each template's active version and
-// deletes surplus, outdated and expired ones. Until a user claims a workspace (see package
-// workspace), it belongs to a service account that cannot sign in.
+// the number of each, and the template's budget how far demand can raise it. A Service creates
+// missing workspaces of each template's active version and deletes surplus, outdated and expired
+// ones. Until a user claims a workspace (see package workspace), it belongs to a service account
+// that cannot sign in.
 //
 // No pending work is stored: every reconciliation reads the current state and decides, as a function
 // of that state and the clock. The transaction of an action repeats the decision under a lock that

@@ -22,9 +22,15 @@ addEventListener('vite:preloadError', () => void queries.fetchQuery(newVersionQu
 const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no #root');
 const isLoading = () => queries.isFetching({ predicate: (query) => query.state.status === 'pending' }) > 0;
+let preloaded = false;
 queries.getQueryCache().subscribe(() => {
   root.ariaBusy = String(isLoading()); // until the page has its first data
-  if (!isLoading()) whenIdle(() => isLoading() || void preloadDialogs());
+  if (preloaded || isLoading()) return;
+  whenIdle(() => {
+    if (preloaded || isLoading()) return;
+    preloaded = true;
+    void preloadDialogs();
+  });
 });
 createRoot(root).render(
   <StrictMode>

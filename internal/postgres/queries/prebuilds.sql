@@ -51,8 +51,9 @@ LEFT JOIN template_prebuilds p ON p.template_id = t.id
 WHERE t.id = $1;
 
 -- name: PrebuildDemand :many
--- When users created workspaces from presets of a template, in periods of the same length: by the
--- name of the preset, over all versions. Whether a user claimed a prebuilt workspace makes no difference.
+-- The times at which users created workspaces from presets of a template, in periods of the same
+-- length: by the name of the preset, over all versions. Claims of prebuilt workspaces are among
+-- them. At most the first 10,000.
 SELECT (x.preset->>'name')::text AS preset, s.since::timestamptz AS since, b.created_at
 FROM unnest(@since::timestamptz[]) AS s(since)
 JOIN workspace_builds b ON b.created_at >= s.since AND b.created_at < s.since + make_interval(secs => @span::double precision)

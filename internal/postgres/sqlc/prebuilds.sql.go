@@ -193,8 +193,9 @@ type PrebuildDemandRow struct {
 	CreatedAt time.Time
 }
 
-// When users created workspaces from presets of a template, in periods of the same length: by the
-// name of the preset, over all versions. Whether a user claimed a prebuilt workspace makes no difference.
+// The times at which users created workspaces from presets of a template, in periods of the same
+// length: by the name of the preset, over all versions. Claims of prebuilt workspaces are among
+// them. At most the first 10,000.
 func (q *Queries) PrebuildDemand(ctx context.Context, since []time.Time, span float64, templateID uuid.UUID) ([]PrebuildDemandRow, error) {
 	rows, err := q.db.Query(ctx, prebuildDemand, since, span, templateID)
 	if err != nil {
