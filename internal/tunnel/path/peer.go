@@ -1,6 +1,7 @@
 package path
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"net/netip"
@@ -237,15 +238,20 @@ func (e *Peer) rememberSent(b []byte, seg int) {
 	}
 }
 
-// resendRecent queues the packets that rememberSent kept, oldest first.
+// resendRecent queues the packets that rememberSent kept, oldest first. It may wait for the link.
+// In the meantime the session can send other packets.
 func (e *Peer) resendRecent(out *relay.Outbox) {
 	e.growth.pathMoved.Store(true)
+	var packets [][]byte
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	for i := range maxRecent {
 		if b := e.recent[(e.next+i)%maxRecent]; len(b) > 0 {
-			out.Packet(e.session, b)
+			packets = append(packets, bytes.Clone(b))
 		}
+	}
+	e.mu.Unlock()
+	for _, b := range packets {
+		out.Packet(e.session, b)
 	}
 }
 
