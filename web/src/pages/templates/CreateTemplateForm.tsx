@@ -205,7 +205,7 @@ export function CreateTemplateForm({ source }: { source: Source }) {
             </Paper>
           )}
           <Group>
-            <Button type="submit" loading={busy}>
+            <Button type="submit" loading={busy} disabled={org === ''}>
               {failed ? 'Retry' : 'Create template'}
             </Button>
           </Group>
