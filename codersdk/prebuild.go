@@ -49,11 +49,12 @@ type ReinitializationEvent struct {
 	WorkspaceID uuid.UUID              `json:"workspaceID"`
 }
 
-// Limits of a preset's prebuild settings.
-const (
-	maxPrebuilds         = 1000
-	maxPrebuildSchedules = 50
-)
+// MaxPrebuilds is the largest number of prebuilt workspaces of a preset, and the largest prebuild
+// budget of a template.
+const MaxPrebuilds = 1000
+
+// maxPrebuildSchedules is the largest number of prebuild schedules of a preset.
+const maxPrebuildSchedules = 50
 
 // PresetPrebuilds is how many workspaces of a preset are kept ready, and when.
 type PresetPrebuilds struct {
@@ -111,8 +112,8 @@ func (p PresetPrebuilds) Check() error {
 }
 
 func checkInstances(n int64) error {
-	if n < 0 || n > maxPrebuilds {
-		return Errorf(CodeInvalid, "instances is %d; use a number from 0 to %d", n, maxPrebuilds)
+	if n < 0 || n > MaxPrebuilds {
+		return Errorf(CodeInvalid, "instances is %d; use a number from 0 to %d", n, MaxPrebuilds)
 	}
 	return nil
 }

@@ -40,8 +40,8 @@ type Template struct {
 	OrganizationIcon        string                       `json:"organization_icon"`
 	OrganizationID          uuid.UUID                    `json:"organization_id"`
 	OrganizationName        string                       `json:"organization_name"`
-	// PrebuildBudget is the number of prebuilt workspaces up to which demand raises those
-	// of the template's presets. 0 means that only the presets count.
+	// PrebuildBudget is the largest number of prebuilt workspaces that the template keeps by
+	// demand, at most [MaxPrebuilds]. 0 keeps what its presets define.
 	PrebuildBudget             int32     `json:"prebuild_budget"`
 	Provisioner                string    `json:"provisioner"`
 	RequireActiveVersion       bool      `json:"require_active_version"`

@@ -124,15 +124,15 @@ func (s *server) browserRows(ctx context.Context, root string) ([]row, error) {
 		return nil, err
 	}
 	defer end()
-	out, err := inBrowser(ctx, root, "echo.mjs", "http://"+s.address, "/@admin/shell/terminal", echo)
+	values, err := measureInBrowser(ctx, root, "echo.mjs", "http://"+s.address, "/@admin/shell/terminal", echo)
 	if err != nil {
 		return nil, fmt.Errorf("type in the web terminal: %w", err)
 	}
-	var took struct{ Terminal, Plain float64 }
-	if err := json.Unmarshal(out, &took); err != nil {
-		return nil, fmt.Errorf("type in the web terminal: %w: %s", err, out)
+	var rows []row
+	for _, m := range values {
+		rows = append(rows, atMost("browser_"+m.Name, m.Value, 2, "x"))
 	}
-	return []row{atMost("browser_terminal_echo_over_websocket", took.Terminal/took.Plain, 2, "x")}, nil
+	return rows, nil
 }
 
 // echoes is the number of typed keys.

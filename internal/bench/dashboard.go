@@ -47,11 +47,12 @@ func pageRows(ctx context.Context, root string, y *yard) (rows []row, err error)
 	if _, err := y.store.Pool().Exec(ctx, "ANALYZE"); err != nil { // as autovacuum would soon
 		return nil, err
 	}
-	loads, err1 := measureInBrowser(ctx, root, "load.mjs", y)
+	url := "http://" + y.address
+	loads, err1 := measureInBrowser(ctx, root, "load.mjs", url)
 	for _, m := range loads {
 		rows = append(rows, atMost("page_"+m.Name, m.Value, 1000, "ms"))
 	}
-	speeds, err2 := measureInBrowser(ctx, root, "speed.mjs", y)
+	speeds, err2 := measureInBrowser(ctx, root, "speed.mjs", url)
 	for _, m := range speeds {
 		g, known := goals[m.Name]
 		if !known {
@@ -81,8 +82,8 @@ type measured struct {
 
 // measureInBrowser returns the values that a measuring script prints. The error
 // has those that the script could not measure.
-func measureInBrowser(ctx context.Context, root, script string, y *yard) (values []measured, failed error) {
-	out, err := inBrowser(ctx, root, script, "http://"+y.address)
+func measureInBrowser(ctx context.Context, root, script, url string, args ...string) (values []measured, failed error) {
+	out, err := inBrowser(ctx, root, script, url, args...)
 	if err != nil {
 		return nil, err
 	}

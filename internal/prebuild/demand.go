@@ -45,6 +45,9 @@ func (s *Service) estimate(ctx context.Context, q *sqlc.Queries, t sqlc.Prebuild
 			since = append(since, from)
 		}
 	}
+	if len(since) == 0 {
+		return nil, nil
+	}
 	creations, err := q.PrebuildDemand(ctx, since, (2 * demandSpan).Seconds(), t.ID)
 	if err != nil {
 		return nil, err

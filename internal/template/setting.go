@@ -14,9 +14,6 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
-// maxPrebuildBudget is the largest prebuild budget of a template.
-const maxPrebuildBudget = 1000
-
 func weekdays() []string {
 	return []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
 }
@@ -111,9 +108,9 @@ func check(t sqlc.Template) error {
 	if t.MaxConcurrentBuilds < 0 {
 		return codersdk.Invalid("max_concurrent_builds", "must be the number of concurrent builds, or 0 for no limit")
 	}
-	if t.PrebuildBudget < 0 || t.PrebuildBudget > maxPrebuildBudget {
+	if t.PrebuildBudget < 0 || t.PrebuildBudget > codersdk.MaxPrebuilds {
 		return codersdk.Invalid("prebuild_budget",
-			"must be a number of prebuilt workspaces up to %d, or 0 for no more than the presets define", maxPrebuildBudget)
+			"must be a number of prebuilt workspaces up to %d, or 0 for no more than the presets define", codersdk.MaxPrebuilds)
 	}
 	days := weekdays()
 	for _, d := range t.AutostartDays {

@@ -61,6 +61,8 @@ export async function launch() {
 /** Starts a browser that several processes can connect to. */
 export const serve = () => type.launchServer(options);
 
+const mended = new WeakSet();
+
 /**
  * Makes fill() of locators work in Firefox. There, Playwright sets the value of a field with the
  * setter of React, which then takes the following event for one without a change.
@@ -69,6 +71,8 @@ async function mendFill(browser) {
   const page = await browser.newPage();
   const locator = Object.getPrototypeOf(page.locator('body')); // the class of all locators
   await page.close();
+  if (mended.has(locator)) return;
+  mended.add(locator);
   const fill = locator.fill;
   locator.fill = async function (value, options) {
     await fill.call(this, value, options); // it also waits until the field is editable

@@ -1,8 +1,8 @@
 // Measures the round trip of a key press in the web terminal and over a plain echo WebSocket,
 // alternating in one browser: node test/echo.mjs URL EMAIL PASSWORD TERMINAL ECHO prints a
-// line of JSON with both medians in milliseconds. TERMINAL is the path of the terminal page.
+// line of JSON with the ratio of both medians. TERMINAL is the path of the terminal page.
 import { patience } from './browser.mjs';
-import { browser, fresh, median, rest } from './measure.mjs';
+import { fresh, median, report, rest } from './measure.mjs';
 
 // The clock of a page has a resolution of 0.1 ms, so keys are measured in blocks.
 const turns = 15;
@@ -24,7 +24,7 @@ const type = (keys) =>
     socket.send(key);
   });
 
-await fresh(patience, async (page) => {
+async function compare(page) {
   const context = page.context();
   await context.addInitScript(() => {
     window.WebSocket = class extends WebSocket {
@@ -58,6 +58,7 @@ await fresh(patience, async (page) => {
       if (i > 0) times[name].push(took); // the first round warms up
     }
   }
-  console.log(JSON.stringify({ terminal: median(times.terminal), plain: median(times.plain) }));
-});
-await browser.close();
+  return median(times.terminal) / median(times.plain);
+}
+
+await report({ terminal_echo_over_websocket: () => fresh(patience, compare) });

@@ -13673,7 +13673,7 @@ export interface components {
             /** Format: uuid */
             organization_id: string;
             organization_name: string;
-            /** @description PrebuildBudget is the number of prebuilt workspaces up to which demand raises those of the template's presets. 0 means that only the presets count. */
+            /** @description PrebuildBudget is the largest number of prebuilt workspaces that the template keeps by demand, at most [MaxPrebuilds]. 0 keeps what its presets define. */
             prebuild_budget: number;
             provisioner: string;
             require_active_version: boolean;

@@ -1,6 +1,7 @@
 import classes from './chart.module.css';
 import { ChartFrame, ValueAxis } from './ChartFrame';
 import { axisTicks, chartSize, useChartWidth } from './chart';
+import { formatNumber } from '../lib/text';
 
 interface Bar {
   /** The label on the axis, such as a date. */
@@ -37,7 +38,7 @@ export function BarChart({ title, unit, bars, measure = title, fractions = false
       title={title}
       label={`${title} by ${unit}`}
       headers={[unit, title]}
-      rows={bars.map((bar) => [bar.label, bar.value.toLocaleString()])}
+      rows={bars.map((bar) => [bar.label, formatNumber(bar.value)])}
     >
       <ValueAxis measure={measure} ticks={ticks} width={width} y={y} />
       {bars.map((bar, i) => (
@@ -56,7 +57,7 @@ export function BarChart({ title, unit, bars, measure = title, fractions = false
               {bar.label}
             </text>
           )}
-          <title>{`${bar.label}: ${bar.value.toLocaleString()}`}</title>
+          <title>{`${bar.label}: ${formatNumber(bar.value)}`}</title>
         </g>
       ))}
     </ChartFrame>

@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { Fragment, type ReactNode, type Ref } from 'react';
 import classes from './chart.module.css';
 import { chartSize } from './chart';
+import { formatNumber } from '../lib/text';
 
 const { height, left, right } = chartSize;
 
@@ -88,7 +89,7 @@ export function ValueAxis({ measure, ticks, width, y }: AxisProps) {
         <Fragment key={tick}>
           <line className={classes.grid} x1={left} x2={width - right} y1={y(tick)} y2={y(tick)} />
           <text className={classes.label} x={left - 8} y={y(tick) + 4} textAnchor="end">
-            {tick.toLocaleString()}
+            {formatNumber(tick)}
           </text>
         </Fragment>
       ))}

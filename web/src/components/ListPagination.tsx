@@ -1,5 +1,6 @@
 import { Group, Pagination, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
+import { formatNumber } from '../lib/text';
 
 /** Returns a function that opens a page of the current list and keeps the other search parameters. */
 export function useGoToPage(): (page: number) => void {
@@ -28,7 +29,7 @@ export function ListPagination({ count: counted, rows = 0, size, page, of }: Pro
   return (
     <Group justify="space-between" mt="md">
       <Text size="sm" c="dimmed">
-        {more ? `More than ${(count - 1).toLocaleString()}` : count.toLocaleString()} {of}
+        {more ? `More than ${formatNumber(count - 1)}` : formatNumber(count)} {of}
       </Text>
       <Pagination
         total={Math.max(1, Math.ceil(count / size))}

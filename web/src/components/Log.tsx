@@ -7,6 +7,7 @@ import { useLogLines } from '../api/stream';
 import { stripAnsi } from '../lib/ansi';
 import classes from './Log.module.css';
 import { formatDuration } from './time';
+import { formatNumber } from '../lib/text';
 
 type Line = Schema<'ProvisionerJobLog'>;
 
@@ -55,7 +56,7 @@ export function JobLog({ url, failed }: { url: string; failed?: boolean }) {
   }
   return (
     <Box role="log" aria-label="Log" aria-live="off">
-      {dropped > 0 && <Alert color="yellow">The first {dropped.toLocaleString()} lines are not shown.</Alert>}
+      {dropped > 0 && <Alert color="yellow">The first {formatNumber(dropped)} lines are not shown.</Alert>}
       {all.map((stage, i) => (
         <StageLog
           key={`${i} ${stage.name}`}
@@ -120,7 +121,7 @@ export function AgentLog({ agent }: { agent: Schema<'WorkspaceAgent'> }) {
   }
   return (
     <div role="log" aria-label={`Log of ${agent.name}`} className={classes.lines}>
-      {dropped > 0 && <div className={classes.line}>The first {dropped.toLocaleString()} lines are not shown.</div>}
+      {dropped > 0 && <div className={classes.line}>The first {formatNumber(dropped)} lines are not shown.</div>}
       {rows.map((line) => (
         <div key={line.id} className={classes.line} data-level={line.level}>
           <time dateTime={line.created_at}>{new Date(line.created_at).toLocaleTimeString()}</time>

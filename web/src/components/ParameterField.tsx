@@ -21,6 +21,7 @@ import type { FormParameter } from '../lib/dynamicParameters';
 import { parseList } from '../lib/parameter';
 import { Icon } from './Icon';
 import { MarkdownText } from './MarkdownText';
+import { formatNumber } from '../lib/text';
 
 interface Props {
   parameter: FormParameter;
@@ -228,7 +229,7 @@ function SliderField({ parameter, value, onChange, common }: FieldProps) {
           value={value === '' ? min : Number(value)}
           onChange={(n) => onChange(String(n))}
           disabled={disabled}
-          marks={[min, max].map((n) => ({ value: n, label: n.toLocaleString() }))}
+          marks={[min, max].map((n) => ({ value: n, label: formatNumber(n) }))}
           thumbProps={{ 'aria-labelledby': id }}
           label={null}
         />

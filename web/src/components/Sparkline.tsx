@@ -1,5 +1,6 @@
 import { Tooltip } from '@mantine/core';
 import classes from './Sparkline.module.css';
+import { formatNumber } from '../lib/text';
 
 const [width, height] = [120, 24];
 
@@ -10,7 +11,7 @@ export function Sparkline({ values, label }: { values: number[]; label: string }
   const high = Math.max(...values);
   const y = (value: number) => (high === low ? height / 2 : 1 + (height - 2) * (1 - (value - low) / (high - low)));
   const points = values.map((value, i) => `${(i / (values.length - 1)) * width},${y(value).toFixed(1)}`).join(' ');
-  const range = low === high ? low.toLocaleString() : `${low.toLocaleString()} to ${high.toLocaleString()}`;
+  const range = low === high ? formatNumber(low) : `${formatNumber(low)} to ${formatNumber(high)}`;
   const title = `${label}, last ${values.length} values: ${range}`;
   return (
     <Tooltip label={title}>

@@ -2,6 +2,7 @@ import { Fragment } from 'react';
 import classes from './chart.module.css';
 import { ChartFrame, ValueAxis } from './ChartFrame';
 import { axisTicks, chartSize, useChartWidth } from './chart';
+import { formatNumber } from '../lib/text';
 
 /** A measurement. */
 export interface Point {
@@ -51,7 +52,7 @@ const describe = (p: Point, unit: string) =>
   [
     full.format(new Date(p.time)),
     p.series,
-    p.value === undefined ? 'no value' : `${p.value.toLocaleString()} ${unit}`,
+    p.value === undefined ? 'no value' : `${formatNumber(p.value)} ${unit}`,
     p.state === 'ok' ? '' : p.state,
     p.note,
   ]
@@ -80,7 +81,13 @@ export function TimeChart({ title, unit, since, until, points }: Props) {
       headers={['Time', 'Server', label, 'Result', 'Finding']}
       rows={points
         .toReversed()
-        .map((p) => [full.format(new Date(p.time)), p.series, p.value?.toLocaleString() ?? '–', p.state, p.note ?? ''])}
+        .map((p) => [
+          full.format(new Date(p.time)),
+          p.series,
+          p.value === undefined ? '–' : formatNumber(p.value),
+          p.state,
+          p.note ?? '',
+        ])}
       note={
         <>
           {series.length > 1 && `Lines: ${series.join(', ')}. `}

@@ -1,5 +1,6 @@
 import type { Schema } from '../api/client';
 import { formatDuration } from '../components/time';
+import { formatNumber } from '../lib/text';
 
 const milliseconds: Record<string, number> = {
   ns: 1e-6,
@@ -16,7 +17,7 @@ export function formatLatency(duration: string): string {
   const parts = [...duration.matchAll(/([\d.]+)(ns|us|µs|ms|s|m|h)/g)];
   if (parts.length === 0) return duration || '–';
   const ms = parts.reduce((sum, [, n, unit]) => sum + Number(n) * (milliseconds[unit ?? ''] ?? 0), 0);
-  return `${(ms < 100 ? Number(ms.toPrecision(2)) : Math.round(ms)).toLocaleString()} ms`;
+  return `${formatNumber(ms < 100 ? Number(ms.toPrecision(2)) : Math.round(ms))} ms`;
 }
 
 /** Returns how long the state of a section has lasted when it was checked: "In this state for 1 h 5 min." */

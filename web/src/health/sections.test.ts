@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { formatLatency, formatStateAge } from './format';
 import { findingCodes, sections } from './sections';
+import { formatNumber } from '../lib/text';
 
 test('codes of findings', () => {
   const warnings = [
@@ -25,7 +26,7 @@ test.each([
   ['1.5s', 1500],
   ['1m2s', 62_000],
   ['0s', 0],
-])('latency %j', (duration, ms) => expect(formatLatency(duration)).toBe(`${ms.toLocaleString()} ms`));
+])('latency %j', (duration, ms) => expect(formatLatency(duration)).toBe(`${formatNumber(ms)} ms`));
 
 test('an unknown latency', () => expect(formatLatency('')).toBe('–'));
 

@@ -6,7 +6,7 @@ import { BarChart } from '../components/BarChart';
 import { ErrorAlert } from '../components/ErrorAlert';
 import { Loading } from '../components/Loading';
 import { getTimeZone } from '../components/time';
-import { formatCount } from '../lib/text';
+import { formatCount, formatNumber } from '../lib/text';
 import { type Cell, formatCSV } from './csv';
 import { formatDay, periodOf } from './days';
 import { Card, ExportButton, numeric } from './parts';
@@ -234,7 +234,7 @@ function Shares({ title, one, list, onChoose }: SharesProps) {
                       {nameOf(s)}
                     </Anchor>
                   </Table.Td>
-                  {users && <Table.Td {...numeric}>{s.active_users.toLocaleString()}</Table.Td>}
+                  {users && <Table.Td {...numeric}>{formatNumber(s.active_users)}</Table.Td>}
                   <Table.Td {...numeric}>{column.format(hours(s.active_seconds))}</Table.Td>
                   <Table.Td {...numeric}>{column.format(s.credits)}</Table.Td>
                 </Table.Tr>

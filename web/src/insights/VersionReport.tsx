@@ -5,6 +5,7 @@ import { type Schema, api } from '../api/client';
 import { ErrorAlert } from '../components/ErrorAlert';
 import { formatCSV } from './csv';
 import { Card, ExportButton, numeric } from './parts';
+import { formatNumber } from '../lib/text';
 
 /** Which versions of templates, agents and the CLI are in use. */
 export function VersionReport({ scope }: { scope: { organization?: string; template?: string } }) {
@@ -54,7 +55,7 @@ export function VersionReport({ scope }: { scope: { organization?: string; templ
                       {v.version_name}{' '}
                       <Badge color={v.active ? 'green' : 'yellow'}>{v.active ? 'Active' : 'Outdated'}</Badge>
                     </Table.Td>
-                    <Table.Td {...numeric}>{v.workspaces.toLocaleString()}</Table.Td>
+                    <Table.Td {...numeric}>{formatNumber(v.workspaces)}</Table.Td>
                   </Table.Tr>
                 ))}
               </Table.Tbody>
@@ -118,7 +119,7 @@ function Versions({ title, unit, list, none }: Props) {
             {list.map((v) => (
               <Table.Tr key={v.version}>
                 <Table.Td>{v.version}</Table.Td>
-                <Table.Td {...numeric}>{v.count.toLocaleString()}</Table.Td>
+                <Table.Td {...numeric}>{formatNumber(v.count)}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>

@@ -5,7 +5,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { api } from '../api/client';
 import { ErrorAlert } from '../components/ErrorAlert';
-import { formatCount } from '../lib/text';
+import { formatCount, formatNumber } from '../lib/text';
 import { saveFile } from '../lib/saveFile';
 import { type Bundle, type Progress, createBundle } from './bundleStream';
 
@@ -100,7 +100,7 @@ function BundleState({ state: { progress, missing, bundle, error, running } }: {
           <Group justify="space-between">
             <Text size="sm">
               {bundle.result.name}: {formatCount(bundle.result.files, 'file')},{' '}
-              {Math.max(1, Math.round(bundle.content.size / 1024)).toLocaleString()} KiB
+              {formatNumber(Math.max(1, Math.round(bundle.content.size / 1024)))} KiB
             </Text>
             <Button size="compact-sm" variant="default" onClick={() => saveFile(bundle.result.name, bundle.content)}>
               Download again

@@ -20,6 +20,7 @@ export interface SentRequest {
 
 const sent: SentRequest[] = [];
 const overrides = new Map<string, { status: number; body: unknown }>();
+const held = new Map<string, Promise<void>>();
 
 /** Returns the bodies of the requests to an operation, such as "POST /users". */
 export function getRequests(operation: string): unknown[] {
@@ -29,6 +30,13 @@ export function getRequests(operation: string): unknown[] {
 /** Makes the mock API return a response for an operation, such as "POST /users". */
 export function mockResponse(operation: string, status: number, body: unknown): void {
   overrides.set(operation, { status, body });
+}
+
+/** Makes the mock API hold back the response for an operation until the returned function is called. */
+export function holdResponse(operation: string): () => void {
+  let release = () => {};
+  held.set(operation, new Promise((resolve) => (release = resolve)));
+  return release;
 }
 
 /** An error response of the API with a validation message for one field. */
@@ -70,6 +78,7 @@ function stubBrowser(): void {
     const path = url.pathname.replace('/api/v2', '');
     const text = typeof init?.body === 'string' ? init.body : '';
     sent.push({ method, path, body: text.startsWith('{') ? JSON.parse(text) : text });
+    await held.get(`${method} ${path}`);
     const override = overrides.get(`${method} ${path}`);
     if (override) return new Response(JSON.stringify(override.body), { status: override.status });
     return respond(method, url, text);
@@ -79,6 +88,7 @@ function stubBrowser(): void {
 afterEach(() => {
   cleanup();
   overrides.clear();
+  held.clear();
   sent.length = 0;
   vi.unstubAllGlobals();
 });

@@ -8,6 +8,7 @@ import { ErrorAlert } from '../../components/ErrorAlert';
 import { lazyComponent } from '../../components/lazyComponent';
 import { decodeText } from './archive';
 import { filesQuery, versionQuery } from './queries';
+import { formatNumber } from '../../lib/text';
 
 const Code = lazyComponent(() => import('./CodeEditor'));
 
@@ -15,7 +16,7 @@ const Code = lazyComponent(() => import('./CodeEditor'));
 export function BinaryFile({ data }: { data: Uint8Array }) {
   return (
     <Text p="md" size="sm" c="dimmed">
-      Binary file, {data.length.toLocaleString()} bytes
+      Binary file, {formatNumber(data.length)} bytes
     </Text>
   );
 }

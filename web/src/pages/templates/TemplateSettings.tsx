@@ -87,9 +87,8 @@ export default function TemplateSettings({ template }: { template: Template }) {
         />
         <NumberInput
           label="Prebuild budget"
-          description="Number of prebuilt workspaces up to which demand raises those of the presets. 0 keeps only what the presets define."
+          description="Largest number of prebuilt workspaces that the template keeps by demand. 0 keeps what its presets define."
           min={0}
-          max={1000}
           allowDecimal={false}
           value={f.prebuild_budget}
           onChange={set('prebuild_budget')}

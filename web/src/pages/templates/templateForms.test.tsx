@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { screen, waitFor } from '@testing-library/react';
 import { expect, test } from 'vitest';
-import { expectFocus, fieldError, getRequests, mockResponse, renderPage } from '../../testing/renderPage';
+import { expectFocus, fieldError, getRequests, holdResponse, mockResponse, renderPage } from '../../testing/renderPage';
 
 const patch = 'PATCH /templates/00000004-0000-4000-8000-000000000001';
 
@@ -64,4 +64,13 @@ test('create template validates the name while the user types', async () => {
   await user.type(name, 'not valid');
   expect(await screen.findByText('Use letters, digits and single hyphens between them.')).toBeTruthy();
   expect(getRequests('POST /organizations/00000001-0000-4000-8000-000000000001/templateversions')).toEqual([]);
+});
+
+test('create template waits until the organization of the template is known', async () => {
+  const answer = holdResponse('GET /organizations');
+  await renderPage('/templates/new?starter=docker-container');
+  const create = await screen.findByRole<HTMLButtonElement>('button', { name: 'Create template' });
+  expect(create.disabled).toBe(true);
+  answer();
+  await waitFor(() => expect(create.disabled).toBe(false));
 });

@@ -6,6 +6,7 @@ import { Loading } from '../../components/Loading';
 import { RelativeTime } from '../../components/time';
 import { connectionTypes } from '../../lib/connectionTypes';
 import type { Workspace } from './queries';
+import { formatNumber } from '../../lib/text';
 
 /** Why a workspace stops, or stopped, and the connections that this follows from. */
 export function ActivityPanel({ workspace }: { workspace: Workspace }) {
@@ -42,7 +43,7 @@ export function ActivityPanel({ workspace }: { workspace: Workspace }) {
                 <Table.Tr key={connection.type}>
                   <Table.Td>{connectionTypes[connection.type]}</Table.Td>
                   <Table.Td>{connection.counts ? 'Yes' : 'No'}</Table.Td>
-                  <Table.Td ta="right">{connection.open.toLocaleString()}</Table.Td>
+                  <Table.Td ta="right">{formatNumber(connection.open)}</Table.Td>
                   <Table.Td>
                     {connection.last_at ? <RelativeTime at={connection.last_at} /> : 'Not within a week'}
                   </Table.Td>
