@@ -81,7 +81,7 @@ func newTemplateEdits() *templateEdits {
 		"0 means unlimited").Def("0"),
 		func() map[string]any { return map[string]any{"max_concurrent_builds": builds} })
 	var prebuilds int32
-	e.add(option.Int(&prebuilds, "prebuild-budget", "Largest number of prebuilt workspaces that the template keeps by demand; 0 keeps what its presets define").Def("0"),
+	e.add(option.Int(&prebuilds, "prebuild-budget", "Largest number of prebuilt workspaces by demand; 0 keeps what presets define").Def("0"),
 		func() map[string]any { return map[string]any{"prebuild_budget": prebuilds} })
 	e.toggle("allow_user_cancel_workspace_jobs", "allow-user-cancel-workspace-jobs", "Allow users to cancel builds of their workspaces", "true")
 	e.toggle("allow_user_autostart", "allow-user-autostart", "Allow users to configure autostart", "true")
