@@ -77,7 +77,11 @@ func (f *Forms) evaluate(
 		return nil, nil, err
 	}
 	if !source.Classic && source.Provisioner == "terraform" {
-		form, err := f.Read(source.FileID, func() ([]byte, error) { return q.FileData(ctx, source.FileID) })
+		from := terraform.FormSource{Template: source.FileID}
+		if v.ModuleFilesID != nil {
+			from.Modules = *v.ModuleFilesID
+		}
+		form, err := f.Read(from, func(id uuid.UUID) ([]byte, error) { return q.FileData(ctx, id) })
 		if err != nil {
 			return nil, nil, err
 		}

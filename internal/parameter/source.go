@@ -22,8 +22,8 @@ type Source struct {
 	Values         map[string]string // by parameter name
 }
 
-// PreviewSource returns the form of a source, and its problems. Parameters of Terraform
-// modules are missing, and attributes that only Terraform can evaluate are empty.
+// PreviewSource returns the form of a source, and its problems. Parameters of modules of other
+// places are missing, and attributes that only Terraform can evaluate are empty.
 func (f *Forms) PreviewSource(ctx context.Context, q *sqlc.Queries, s Source) ([]codersdk.PreviewParameter, []codersdk.FriendlyDiagnostic, error) {
 	read := form.ReadFiles(s.Files)
 	owner, err := ownerOf(ctx, q, s.OrganizationID, s.OwnerID)

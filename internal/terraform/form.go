@@ -28,29 +28,39 @@ const maxForms = 64
 // zero value is ready to use. It is safe for concurrent use.
 type Forms struct {
 	mu    sync.Mutex
-	known map[uuid.UUID]*form.Form
+	known map[FormSource]*form.Form
 }
 
-// Read returns the form of a source. load returns its archive and is called if
+// FormSource is where a form comes from: the archives of a template and of its modules. Modules is
+// zero without modules of other places.
+type FormSource struct{ Template, Modules uuid.UUID }
+
+// Read returns the form of a source. load returns an archive and is called if
 // the form is not cached.
-func (f *Forms) Read(source uuid.UUID, load func() ([]byte, error)) (*Form, error) {
+func (f *Forms) Read(source FormSource, load func(uuid.UUID) ([]byte, error)) (*Form, error) {
 	f.mu.Lock()
 	read := f.known[source]
 	f.mu.Unlock()
 	if read != nil {
 		return read, nil
 	}
-	archive, err := load()
+	archive, err := load(source.Template)
 	if err != nil {
 		return nil, err
 	}
-	if read, err = form.Read(archive); err != nil {
+	var modules []byte
+	if source.Modules != uuid.Nil {
+		if modules, err = load(source.Modules); err != nil {
+			return nil, err
+		}
+	}
+	if read, err = form.Read(archive, modules); err != nil {
 		read = &form.Form{} // use the parameters that the import found
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.known == nil || len(f.known) >= maxForms {
-		f.known = map[uuid.UUID]*form.Form{}
+		f.known = map[FormSource]*form.Form{}
 	}
 	f.known[source] = read
 	return read, nil

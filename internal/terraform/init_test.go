@@ -54,6 +54,17 @@ provider "registry.terraform.io/coder/coder" {
 
 // TestModules fetches a module from elsewhere, keeps its files and does
 // without the elsewhere the next time.
+// commit makes a directory a git repository.
+func commit(t *testing.T, dir string) {
+	t.Helper()
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"}} {
+		cmd := exec.Command("git", append([]string{"-C", dir}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
 func TestModules(t *testing.T) {
 	e := newEngine(t)
 	if _, err := exec.LookPath("git"); err != nil {
@@ -66,12 +77,7 @@ func TestModules(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(repository, "inner", "main.tf"), []byte(`resource "terraform_data" "from_module" {}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"}} {
-		cmd := exec.Command("git", append([]string{"-C", repository}, args...)...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
+	commit(t, repository)
 	files := map[string]string{"main.tf": head + "module \"m\" {\n  source = \"git::file://" + repository + "//inner\"\n}\n"}
 
 	_, first := open(t, e, files)

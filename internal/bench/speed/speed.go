@@ -33,6 +33,7 @@ type measurement struct {
 var measurements = []measurement{
 	{"pick-up", func(ctx context.Context, c Config) ([]figure.Row, error) { return bench.PickUp(ctx, c.Coder) }},
 	{"claim", claimRows},
+	{"form", formRows},
 }
 
 // Run runs all measurements, or only c.Only, and prints the rows of each when it has ended.

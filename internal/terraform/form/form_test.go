@@ -29,7 +29,7 @@ func pack(t testing.TB, files map[string]string) []byte {
 
 func open(t testing.TB, source string) *Form {
 	t.Helper()
-	f, err := Read(pack(t, map[string]string{"main.tf": source, "modules/x/main.tf": `data "coder_parameter" "hidden" { name = "hidden" }`}))
+	f, err := Read(pack(t, map[string]string{"main.tf": source, "modules/x/main.tf": `data "coder_parameter" "hidden" { name = "hidden" }`}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,6 +133,9 @@ data "coder_parameter" "image" {
   default = data.docker_image.x.name
 }
 resource "null_resource" "x" {}
+module "elsewhere" {
+  source = "example.com/elsewhere/local"
+}
 `
 
 // TestForms: what is asked for follows what was filled in and who asks.
@@ -141,7 +144,10 @@ func TestForms(t *testing.T) {
 	if !f.Dynamic() {
 		t.Fatal("the template is not dynamic")
 	}
-	static := []codersdk.TemplateVersionParameter{{Name: "image", DefaultValue: "debian"}, {Name: "hidden", DefaultValue: "x"}, {Name: "zone", DefaultValue: "a"}}
+	static := []codersdk.TemplateVersionParameter{
+		{Name: "region"}, {Name: "hidden", DefaultValue: "x"}, {Name: "zone", DefaultValue: "a"}, {Name: "ide"},
+		{Name: "disk-large"}, {Name: "disk-small"}, {Name: "image", DefaultValue: "debian"},
+	}
 	vars := []codersdk.TemplateVersionVariable{{Name: "zones", Type: "list(string)", DefaultValue: `["a","b"]`}, {Name: "big", Type: "bool", DefaultValue: "true"}}
 	for name, c := range map[string]struct {
 		values map[string]string
@@ -181,10 +187,10 @@ func TestStaticForms(t *testing.T) {
 			t.Errorf("%s: the template is dynamic", name)
 		}
 	}
-	if f, err := Read(pack(t, map[string]string{"main.tf": `data "coder_parameter" "a" { count = local.x }`, "x.tf.json": "{}"})); err != nil || f.Dynamic() {
+	if f, err := Read(pack(t, map[string]string{"main.tf": `data "coder_parameter" "a" { count = local.x }`, "x.tf.json": "{}"}), nil); err != nil || f.Dynamic() {
 		t.Errorf("JSON beside it: %v", err)
 	}
-	if _, err := Read([]byte("no archive")); err == nil {
+	if _, err := Read([]byte("no archive"), nil); err == nil {
 		t.Error("no archive is read")
 	}
 }

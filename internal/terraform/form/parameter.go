@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/form/bound"
@@ -29,136 +28,82 @@ func parameterSchema() *hcl.BodySchema {
 	}
 }
 
-func fromJSON(text string) cty.Value {
-	t, err := ctyjson.ImpliedType([]byte(text))
-	if err != nil {
-		return cty.DynamicVal
-	}
-	v, err := ctyjson.Unmarshal([]byte(text), t)
-	if err != nil {
-		return cty.DynamicVal
-	}
-	return v
-}
-
 // parameter evaluates one block, adds its instances, and returns the value that
 // references to it see: an object, or several with count or for_each.
-func (e *evaluation) parameter(b block, ctx *hcl.EvalContext) cty.Value {
-	content, _, _ := b.body.PartialContent(&hcl.BodySchema{Attributes: attributes("count", "for_each", "name")})
-	if a := content.Attributes["name"]; a != nil && len(a.Expr.Variables()) == 0 {
-		if name, ok := text(e.value(a.Expr, ctx)); ok {
-			e.found[name] = true // it may have no instance now
-		}
+func (p place) parameter(b block) cty.Value {
+	all := p.repeat(b.expr("count"), b.expr("for_each"))
+	if all.unknown {
+		p.open = true
+		return cty.DynamicVal
 	}
-	switch {
-	case content.Attributes["count"] != nil:
-		n, ok := whole(e.value(content.Attributes["count"].Expr, ctx))
-		if !ok || n < 0 || n > maxInstances {
-			return e.unknown(b, ctx)
-		}
-		all := make([]cty.Value, 0, n)
-		for i := range n {
-			child := ctx.NewChild()
-			child.Variables = map[string]cty.Value{"count": cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(i)})}
-			all = append(all, e.instance(b, child))
-		}
-		return cty.TupleVal(all)
-	case content.Attributes["for_each"] != nil:
-		each := e.value(content.Attributes["for_each"].Expr, ctx)
-		if !each.IsWhollyKnown() || each.IsNull() || !each.CanIterateElements() || each.LengthInt() > maxInstances {
-			return e.unknown(b, ctx)
-		}
-		all := map[string]cty.Value{}
-		for it := each.ElementIterator(); it.Next(); {
-			k, v := it.Element()
-			if each.Type().IsSetType() {
-				k = v
-			}
-			key, ok := text(k)
-			if !ok {
-				return e.unknown(b, ctx)
-			}
-			child := ctx.NewChild()
-			child.Variables = map[string]cty.Value{"each": cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(key), "value": v})}
-			all[key] = e.instance(b, child)
-		}
-		return cty.ObjectVal(all)
+	if len(all.places) == 0 {
+		p.skip(b)
 	}
-	return e.instance(b, ctx)
+	objects := make([]cty.Value, 0, len(all.places))
+	for _, at := range all.places {
+		objects = append(objects, at.instance(b))
+	}
+	return all.collect(objects)
 }
 
-// unknown keeps a block whose instances are unknown as the import found it.
-func (e *evaluation) unknown(b block, ctx *hcl.EvalContext) cty.Value {
-	content, _, _ := b.body.PartialContent(&hcl.BodySchema{Attributes: attributes("name")})
-	if a := content.Attributes["name"]; a != nil {
-		if name, ok := text(e.value(a.Expr, ctx)); ok {
-			delete(e.found, name)
+// expr returns the expression of an attribute, nil if it is absent.
+func (b block) expr(name string) hcl.Expression {
+	if a := b.content.Attributes[name]; a != nil {
+		return a.Expr
+	}
+	return nil
+}
+
+// skip notes the name of a parameter that has no instance now, if it is the same for all instances.
+func (p place) skip(b block) {
+	if expr := b.expr("name"); expr != nil {
+		if name, ok := text(p.value(expr)); ok {
+			p.found[name] = true
 		}
 	}
-	return cty.DynamicVal
 }
 
 // instance evaluates a block once and adds the parameter.
-func (e *evaluation) instance(b block, ctx *hcl.EvalContext) cty.Value {
-	content, _, _ := b.body.PartialContent(parameterSchema())
-	r := reader{e: e, attributes: content.Attributes, ctx: ctx}
+func (p place) instance(b block) cty.Value {
+	r := reader{place: p, attributes: b.content.Attributes}
 	name, ok := text(r.get("name"))
 	if !ok || name == "" {
+		p.open = true
 		return cty.DynamicVal
 	}
-	if e.found[name] && e.has(name) {
+	if p.added[name] {
 		return cty.DynamicVal // duplicate name, which the import refuses
 	}
-	e.found[name] = true
-	p := Parameter{TemplateVersionParameter: e.static[name]}
-	known := e.static[name].Name != ""
-	p.Name = name
-	if p.Type == "" {
-		p.Type = codersdk.ParameterTypeString
+	p.added[name], p.found[name] = true, true
+	imported, known := p.static[name]
+	out := Parameter{TemplateVersionParameter: imported}
+	out.Name = name
+	if out.Type == "" {
+		out.Type = codersdk.ParameterTypeString
 	}
-	if p.Options == nil {
-		p.Options = []codersdk.TemplateVersionParameterOption{}
+	if out.Options == nil {
+		out.Options = []codersdk.TemplateVersionParameterOption{}
 	}
-	r.text("display_name", &p.DisplayName)
-	r.text("type", &p.Type)
-	r.text("form_type", &p.FormType)
-	r.text("icon", &p.Icon)
-	if r.text("description", &p.Description) && !known {
-		p.DescriptionPlaintext = p.Description
+	r.text("display_name", &out.DisplayName)
+	r.text("type", &out.Type)
+	r.text("form_type", &out.FormType)
+	r.text("icon", &out.Icon)
+	if r.text("description", &out.Description) && (!known || out.Description != imported.Description) {
+		out.DescriptionPlaintext = out.Description
 	}
-	r.flag("mutable", &p.Mutable)
-	r.flag("ephemeral", &p.Ephemeral)
+	r.flag("mutable", &out.Mutable)
+	r.flag("ephemeral", &out.Ephemeral)
 	if n, ok := whole(r.get("order")); ok {
-		p.Order = n
+		out.Order = n
 	}
-	if content.Attributes["default"] == nil {
-		p.Required, p.DefaultValue = true, ""
-	} else {
-		v := r.get("default")
-		switch known := v.IsWhollyKnown(); {
-		case known && v.IsNull():
-			p.Required, p.DefaultValue = true, ""
-		case known:
-			p.Required = false
-			r.text("default", &p.DefaultValue)
-		}
-	}
+	r.fallback(&out)
 	if s, ok := text(r.get("styling")); ok {
-		json.Unmarshal([]byte(s), &p.Styling) //nolint:errcheck // styling that cannot be read is none
+		json.Unmarshal([]byte(s), &out.Styling) //nolint:errcheck // styling that cannot be read is none
 	}
-	e.options(&p, content, ctx)
-	e.validation(&p, content, ctx)
-	e.out = append(e.out, p)
-	return e.seen(p)
-}
-
-func (e *evaluation) has(name string) bool {
-	for _, p := range e.out {
-		if p.Name == name {
-			return true
-		}
-	}
-	return false
+	p.options(&out, b.content)
+	p.validation(&out, b.content)
+	p.out = append(p.out, out)
+	return p.seen(out)
 }
 
 // seen returns the value that references to a parameter see. Its value is text,
@@ -180,30 +125,26 @@ func (e *evaluation) seen(p Parameter) cty.Value {
 
 // options reads the option blocks, including dynamic ones, or keeps the
 // import's options if one is unknown.
-func (e *evaluation) options(p *Parameter, content *hcl.BodyContent, ctx *hcl.EvalContext) {
+func (p place) options(to *Parameter, content *hcl.BodyContent) {
 	out := []codersdk.TemplateVersionParameterOption{}
 	for _, b := range content.Blocks {
 		known := true
 		switch {
 		case b.Type == "option":
-			out, known = e.option(out, b.Body, ctx)
+			out, known = p.option(out, b.Body)
 		case b.Type == "dynamic" && b.Labels[0] == "option":
-			out, known = e.dynamicOptions(out, b.Body, ctx)
+			out, known = p.dynamicOptions(out, b.Body)
 		}
 		if !known || len(out) > maxParameters {
 			return
 		}
 	}
-	p.Options = out
+	to.Options = out
 }
 
-func (e *evaluation) option(
-	out []codersdk.TemplateVersionParameterOption,
-	body hcl.Body,
-	ctx *hcl.EvalContext,
-) ([]codersdk.TemplateVersionParameterOption, bool) {
+func (p place) option(out []codersdk.TemplateVersionParameterOption, body hcl.Body) ([]codersdk.TemplateVersionParameterOption, bool) {
 	content, _, _ := body.PartialContent(&hcl.BodySchema{Attributes: attributes("name", "value", "description", "icon")})
-	r := reader{e: e, attributes: content.Attributes, ctx: ctx}
+	r := reader{p, content.Attributes}
 	var o codersdk.TemplateVersionParameterOption
 	if !r.text("name", &o.Name) || !r.text("value", &o.Value) {
 		return out, false
@@ -214,17 +155,13 @@ func (e *evaluation) option(
 }
 
 // dynamicOptions expands a dynamic "option" block.
-func (e *evaluation) dynamicOptions(
-	out []codersdk.TemplateVersionParameterOption,
-	body hcl.Body,
-	ctx *hcl.EvalContext,
-) ([]codersdk.TemplateVersionParameterOption, bool) {
+func (p place) dynamicOptions(out []codersdk.TemplateVersionParameterOption, body hcl.Body) ([]codersdk.TemplateVersionParameterOption, bool) {
 	content, _, _ := body.PartialContent(&hcl.BodySchema{Attributes: attributes("for_each", "iterator"), Blocks: []hcl.BlockHeaderSchema{{Type: "content"}}})
 	a := content.Attributes["for_each"]
 	if a == nil || len(content.Blocks) != 1 {
 		return out, false
 	}
-	each := e.value(a.Expr, ctx)
+	each := p.value(a.Expr)
 	if !each.IsWhollyKnown() || each.IsNull() || !each.CanIterateElements() || each.LengthInt() > maxParameters {
 		return out, false
 	}
@@ -237,10 +174,9 @@ func (e *evaluation) dynamicOptions(
 		if each.Type().IsSetType() {
 			k = v
 		}
-		child := ctx.NewChild()
-		child.Variables = map[string]cty.Value{iterator: cty.ObjectVal(map[string]cty.Value{"key": k, "value": v})}
+		at := p.with(iterator, map[string]cty.Value{"key": k, "value": v})
 		var known bool
-		if out, known = e.option(out, content.Blocks[0].Body, child); !known {
+		if out, known = at.option(out, content.Blocks[0].Body); !known {
 			return out, false
 		}
 	}
@@ -248,35 +184,34 @@ func (e *evaluation) dynamicOptions(
 }
 
 // validation reads the rules for values.
-func (e *evaluation) validation(p *Parameter, content *hcl.BodyContent, ctx *hcl.EvalContext) {
+func (p place) validation(to *Parameter, content *hcl.BodyContent) {
 	for _, b := range content.Blocks {
 		if b.Type != "validation" {
 			continue
 		}
 		inner, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: attributes("min", "max", "monotonic", "regex", "error")})
-		r := reader{e: e, attributes: inner.Attributes, ctx: ctx}
-		bound := func(name string, to **int32) {
+		r := reader{p, inner.Attributes}
+		limit := func(name string, to **int32) {
 			if n, ok := whole(r.get(name)); ok && n >= math.MinInt32 && n <= math.MaxInt32 {
 				v := int32(n)
 				*to = &v
 			}
 		}
-		bound("min", &p.ValidationMin)
-		bound("max", &p.ValidationMax)
-		r.text("regex", &p.ValidationRegex)
-		r.text("error", &p.ValidationError)
+		limit("min", &to.ValidationMin)
+		limit("max", &to.ValidationMax)
+		r.text("regex", &to.ValidationRegex)
+		r.text("error", &to.ValidationError)
 		var monotonic string
 		if r.text("monotonic", &monotonic) {
-			p.ValidationMonotonic = codersdk.ValidationMonotonicOrder(monotonic)
+			to.ValidationMonotonic = codersdk.ValidationMonotonicOrder(monotonic)
 		}
 	}
 }
 
 // reader reads the attributes of one block.
 type reader struct {
-	e          *evaluation
+	place
 	attributes hcl.Attributes
-	ctx        *hcl.EvalContext
 }
 
 // get returns an attribute's value, null if it is absent.
@@ -285,7 +220,7 @@ func (r reader) get(name string) cty.Value {
 	if a == nil {
 		return cty.NullVal(cty.DynamicPseudoType)
 	}
-	return r.e.value(a.Expr, r.ctx)
+	return r.value(a.Expr)
 }
 
 // text stores an attribute in to if it is known and not null.
@@ -295,6 +230,19 @@ func (r reader) text(name string, to *string) bool {
 		*to = s
 	}
 	return ok
+}
+
+// fallback stores what a parameter without a value has.
+func (r reader) fallback(to *Parameter) {
+	v := r.get("default") // null if it is absent
+	switch {
+	case !v.IsWhollyKnown():
+	case v.IsNull():
+		to.Required, to.DefaultValue = true, ""
+	default:
+		to.Required = false
+		r.text("default", &to.DefaultValue)
+	}
 }
 
 func (r reader) flag(name string, to *bool) {

@@ -3,11 +3,8 @@ package bound
 
 import (
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/ext/tryfunc"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
-	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
 // Bounds of what an expression may cost. See Cost.
@@ -16,57 +13,15 @@ const (
 	MaxCost       = 16 << 20 // bytes that its result may have
 	MaxValue      = 64 << 10 // bytes of a value that is kept
 	maxExponent   = 1024     // of a number, by two
+	maxRange      = 1024     // elements that range() returns
 	// Budget is what all expressions of one form may cost, each of them
 	// EvaluationCost at least.
 	Budget         = 64 << 20
 	EvaluationCost = 2 << 10
 )
 
-// Functions returns the Terraform functions whose results are not larger than their
-// arguments, except those in multiplies.
-func Functions() map[string]function.Function {
-	return map[string]function.Function{
-		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "floor": stdlib.FloorFunc, "max": stdlib.MaxFunc, "min": stdlib.MinFunc,
-		"parseint": stdlib.ParseIntFunc, "signum": stdlib.SignumFunc,
-		"chomp": stdlib.ChompFunc, "join": stdlib.JoinFunc, "lower": stdlib.LowerFunc, "regex": stdlib.RegexFunc, "replace": stdlib.ReplaceFunc,
-		"split": stdlib.SplitFunc, "strrev": stdlib.ReverseFunc, "substr": stdlib.SubstrFunc, "title": stdlib.TitleFunc, "trim": stdlib.TrimFunc,
-		"trimprefix": stdlib.TrimPrefixFunc, "trimspace": stdlib.TrimSpaceFunc, "trimsuffix": stdlib.TrimSuffixFunc, "upper": stdlib.UpperFunc,
-		"coalesce": stdlib.CoalesceFunc, "coalescelist": stdlib.CoalesceListFunc, "compact": stdlib.CompactFunc, "concat": stdlib.ConcatFunc,
-		"contains": stdlib.ContainsFunc, "distinct": stdlib.DistinctFunc, "element": stdlib.ElementFunc, "flatten": stdlib.FlattenFunc,
-		"index": stdlib.IndexFunc, "keys": stdlib.KeysFunc, "length": length, "lookup": stdlib.LookupFunc, "merge": stdlib.MergeFunc,
-		"reverse": stdlib.ReverseListFunc, "setintersection": stdlib.SetIntersectionFunc, "setsubtract": stdlib.SetSubtractFunc,
-		"setunion": stdlib.SetUnionFunc, "slice": stdlib.SliceFunc, "sort": stdlib.SortFunc, "values": stdlib.ValuesFunc, "zipmap": stdlib.ZipmapFunc,
-		"jsondecode": stdlib.JSONDecodeFunc, "jsonencode": stdlib.JSONEncodeFunc,
-		"tobool": stdlib.MakeToFunc(
-			cty.Bool,
-		), "tolist": stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType)), "tomap": stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
-		"tonumber": stdlib.MakeToFunc(cty.Number), "toset": stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType)), "tostring": stdlib.MakeToFunc(cty.String),
-		"can": tryfunc.CanFunc, "try": tryfunc.TryFunc,
-	}
-}
-
-// length also counts the characters of strings.
-var length = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true, AllowUnknown: true, AllowMarked: true}},
-	Type:   function.StaticReturnType(cty.Number),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		v := args[0]
-		if v.Type() == cty.DynamicPseudoType || !v.IsKnown() {
-			return cty.UnknownVal(cty.Number), nil
-		}
-		if v.Type() == cty.String {
-			return stdlib.Strlen(v)
-		}
-		return stdlib.Length(v)
-	},
-})
-
-// multiplies reports whether the result of a function may be as large as one
-// argument for each element of another.
-func multiplies(name string) bool { return name == "join" || name == "replace" || name == "zipmap" }
-
 // Cost bounds the size of an expression's result: its text and the values that
-// it refers to, once for each element of iterations. Beyond MaxCost it must not
+// it refers to, once for each element of iterations. Functions may count more, see factor. Beyond MaxCost it must not
 // be evaluated.
 func Cost(e hcl.Expression, ctx *hcl.EvalContext) int {
 	node, ok := e.(hclsyntax.Node)
@@ -86,13 +41,19 @@ func Cost(e hcl.Expression, ctx *hcl.EvalContext) int {
 		n, elements := Size(v)
 		sum, most = sum+n, max(most, elements)
 	}
+	hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok && call.Name == "range" {
+			most = max(most, maxRange)
+		}
+		return nil
+	})
 	cost := sum
 	hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
 		switch n := n.(type) {
 		case *hclsyntax.ForExpr, *hclsyntax.SplatExpr:
 			cost = grow(cost, most)
 		case *hclsyntax.FunctionCallExpr:
-			if multiplies(n.Name) {
+			for range factor(n.Name, len(n.Args)) {
 				cost = grow(cost, most)
 			}
 		case *hclsyntax.LiteralValueExpr:
