@@ -166,6 +166,15 @@ locals {
 }
 `
 
+const formCall = `
+module %[1]q {
+%[2]s  source = "./modules/%[1]s"
+  team   = data.coder_parameter.team.value
+  kind   = %[1]q
+  labels = local.labels
+}
+`
+
 const formModule = `
 terraform {
   required_providers {
@@ -229,8 +238,7 @@ func writeFormTemplate(dir string) error {
 		if kind == "network" {
 			condition = "  count  = data.coder_parameter.network.value == \"on\" ? 1 : 0\n"
 		}
-		files[kind+".tf"] = fmt.Sprintf("module %q {\n%s  source = \"./modules/%[1]s\"\n  team   = data.coder_parameter.team.value\n  kind   = %[1]q\n  labels = local.labels\n}\n",
-			kind, condition)
+		files[kind+".tf"] = fmt.Sprintf(formCall, kind, condition)
 		files["modules/"+kind+"/main.tf"] = formModule
 		files["modules/"+kind+"/resources.tf"] = resources(kind, 4)
 		files["modules/"+kind+"/more.tf"] = resources(kind+"_more", 4)

@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/form/bound"
@@ -28,8 +28,9 @@ var functions = bound.Functions()
 type evaluation struct {
 	in        Input
 	static    map[string]codersdk.TemplateVersionParameter // of the import, by name
-	owner     cty.Value
-	workspace cty.Value
+	shapes    *sync.Map                                    // of expressions, for the form
+	owner     sized
+	workspace sized
 	found     map[string]bool // names of parameters whose blocks are known
 	added     map[string]bool // names of parameters in out
 	open      bool            // unknown blocks may have more parameters
@@ -46,7 +47,7 @@ type evaluation struct {
 func (f *Form) Parameters(static []codersdk.TemplateVersionParameter, in Input) ([]Parameter, []codersdk.FriendlyDiagnostic) {
 	e := &evaluation{
 		in: in, static: map[string]codersdk.TemplateVersionParameter{}, found: map[string]bool{}, added: map[string]bool{}, open: f.root == nil,
-		owner: owner(in.Owner), workspace: workspace(), problems: map[string]codersdk.FriendlyDiagnostic{},
+		shapes: &f.shapes, owner: measure(owner(in.Owner)), workspace: measure(workspace()), problems: map[string]codersdk.FriendlyDiagnostic{},
 	}
 	for _, p := range static {
 		e.static[p.Name] = p

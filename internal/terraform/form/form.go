@@ -16,6 +16,8 @@
 package form
 
 import (
+	"sync"
+
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/rule/templatesource"
 )
@@ -23,7 +25,8 @@ import (
 // Form is the source of a template's form. The zero value has no parameters.
 // It is safe for concurrent use.
 type Form struct {
-	root *module // nil if the source cannot be read
+	root   *module  // nil if the source cannot be read
+	shapes sync.Map // *bound.Shape by hcl.Expression
 }
 
 // Read reads the source of a template from its tar archive, and its modules
@@ -35,7 +38,7 @@ func Read(archive, modules []byte) (*Form, error) {
 	if err != nil {
 		return &Form{}, err
 	}
-	return &Form{t.load(root, "", 0)}, nil
+	return &Form{root: t.load(root, "", 0)}, nil
 }
 
 // ReadFiles is Read for a source that is no archive and has no installed modules.
@@ -44,7 +47,7 @@ func ReadFiles(files []templatesource.TemplateFile) *Form {
 	for _, file := range files {
 		t.add(file.Path, []byte(file.Content))
 	}
-	return &Form{t.load(root, "", 0)}
+	return &Form{root: t.load(root, "", 0)}
 }
 
 // Dynamic reports whether the parameters depend on anything but the source.

@@ -3,6 +3,8 @@ package form
 import (
 	"encoding/json"
 	"math"
+	"math/big"
+	"strconv"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -57,7 +59,7 @@ func (b block) expr(name string) hcl.Expression {
 // skip notes the name of a parameter that has no instance now, if it is the same for all instances.
 func (p place) skip(b block) {
 	if expr := b.expr("name"); expr != nil {
-		if name, ok := text(p.value(expr)); ok {
+		if name, ok := text(p.value(expr).Value); ok {
 			p.found[name] = true
 		}
 	}
@@ -161,7 +163,7 @@ func (p place) dynamicOptions(out []codersdk.TemplateVersionParameterOption, bod
 	if a == nil || len(content.Blocks) != 1 {
 		return out, false
 	}
-	each := p.value(a.Expr)
+	each := p.value(a.Expr).Value
 	if !each.IsWhollyKnown() || each.IsNull() || !each.CanIterateElements() || each.LengthInt() > maxParameters {
 		return out, false
 	}
@@ -220,7 +222,7 @@ func (r reader) get(name string) cty.Value {
 	if a == nil {
 		return cty.NullVal(cty.DynamicPseudoType)
 	}
-	return r.value(a.Expr)
+	return r.value(a.Expr).Value
 }
 
 // text stores an attribute in to if it is known and not null.
@@ -254,6 +256,11 @@ func (r reader) flag(name string, to *bool) {
 
 // text returns a value as Terraform converts it to a string.
 func text(v cty.Value) (string, bool) {
+	if v.Type() == cty.Number && v.IsKnown() && !v.IsNull() { // the conversion of any number is slow
+		if i, accuracy := v.AsBigFloat().Int64(); accuracy == big.Exact {
+			return strconv.FormatInt(i, 10), true
+		}
+	}
 	s, err := convert.Convert(v, cty.String)
 	if err != nil || !s.IsKnown() || s.IsNull() {
 		return "", false
@@ -268,5 +275,5 @@ func whole(v cty.Value) (int64, bool) {
 		return 0, false
 	}
 	i, accuracy := n.AsBigFloat().Int64()
-	return i, accuracy == 0
+	return i, accuracy == big.Exact
 }

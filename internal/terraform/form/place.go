@@ -2,6 +2,7 @@ package form
 
 import (
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/form/bound"
@@ -11,12 +12,26 @@ import (
 // count, each, iterators of dynamic blocks.
 type place struct {
 	*scope
-	own map[string]cty.Value
+	own map[string]sized
 }
+
+// sized is a value with the results of bound.Size.
+type sized struct {
+	cty.Value
+	size, elements int
+}
+
+func measure(v cty.Value) sized {
+	size, elements := bound.Size(v)
+	return sized{v, size, elements}
+}
+
+// unknown is the value of what is not evaluated here.
+var unknown = measure(cty.DynamicVal)
 
 // with returns a place in a repeated block.
 func (p place) with(name string, object map[string]cty.Value) place {
-	own := map[string]cty.Value{name: cty.ObjectVal(object)}
+	own := map[string]sized{name: measure(cty.ObjectVal(object))}
 	for n, v := range p.own {
 		if n != name {
 			own[n] = v
@@ -26,30 +41,77 @@ func (p place) with(name string, object map[string]cty.Value) place {
 }
 
 // value evaluates an expression. A result that is too expensive is unknown.
-func (p place) value(expr hcl.Expression) cty.Value {
+func (p place) value(expr hcl.Expression) sized {
+	if v, ok := literal(expr); ok {
+		return measure(v)
+	}
 	if p.depth >= maxDepth {
-		return cty.DynamicVal
+		return unknown
 	}
 	p.depth++
 	defer func() { p.depth-- }()
-	ctx := p.context(expr)
-	price := bound.Cost(expr, ctx)
-	if price > bound.MaxCost || p.spent > bound.Budget {
-		return cty.DynamicVal
+	v, diags, ok := p.compute(expr)
+	if !ok {
+		return unknown
 	}
-	p.spent += price + bound.EvaluationCost
-	v, diags := expr.Value(ctx)
 	if diags.HasErrors() {
 		if !callsUnknown(diags) {
 			p.note(expr.Range(), diags[0])
 		}
-		return cty.DynamicVal
+		return unknown
 	}
 	v, _ = v.UnmarkDeep()
-	if n, _ := bound.Size(v); n > bound.MaxValue || bound.Huge(v) {
-		return cty.DynamicVal
+	out := measure(v)
+	if out.size > bound.MaxValue || bound.Huge(v) {
+		return unknown
 	}
-	return v
+	return out
+}
+
+// compute evaluates an expression, unless that is too expensive.
+func (p place) compute(expr hcl.Expression) (v cty.Value, diags hcl.Diagnostics, ok bool) {
+	if p.spent > bound.Budget {
+		return cty.NilVal, nil, false
+	}
+	p.spent += bound.EvaluationCost
+	if e, ok := expr.(*hclsyntax.ScopeTraversalExpr); ok {
+		if v, diags, ok := p.follow(e.Traversal); ok {
+			return v, diags, true
+		}
+	}
+	shape := p.shape(expr)
+	r := p.resolve(shape.References)
+	price := shape.Cost(r.size, r.elements)
+	if price > bound.MaxCost {
+		return cty.NilVal, nil, false
+	}
+	p.spent += price
+	v, diags = r.evaluate(expr)
+	return v, diags, true
+}
+
+// shape returns the shape of an expression, which all evaluations of a form share.
+func (e *evaluation) shape(expr hcl.Expression) *bound.Shape {
+	if s, known := e.shapes.Load(expr); known {
+		return s.(*bound.Shape)
+	}
+	s := bound.Inspect(expr)
+	e.shapes.Store(expr, s)
+	return s
+}
+
+// literal returns the value of an expression that is a plain literal, without what others need.
+func literal(expr hcl.Expression) (cty.Value, bool) {
+	switch e := expr.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return e.Val, !bound.Huge(e.Val)
+	case *hclsyntax.TemplateExpr:
+		if r := e.Range(); e.IsStringLiteral() && r.End.Byte-r.Start.Byte <= bound.MaxValue {
+			v, diags := e.Value(nil)
+			return v, !diags.HasErrors()
+		}
+	}
+	return cty.NilVal, false
 }
 
 // repetition is the instances of a block.
@@ -72,7 +134,7 @@ func (p place) repeat(count, forEach hcl.Expression) repetition {
 }
 
 func (p place) times(count hcl.Expression) repetition {
-	n, ok := whole(p.value(count))
+	n, ok := whole(p.value(count).Value)
 	if !ok || n < 0 || n > maxInstances {
 		return repetition{unknown: true}
 	}
@@ -84,7 +146,7 @@ func (p place) times(count hcl.Expression) repetition {
 }
 
 func (p place) forEach(expr hcl.Expression) repetition {
-	each := p.value(expr)
+	each := p.value(expr).Value
 	if !each.IsKnown() || each.IsNull() || !each.CanIterateElements() || each.LengthInt() > maxInstances {
 		return repetition{unknown: true}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Bounds of what an expression may cost. See Cost.
+// Bounds of what an expression may cost. See Shape.
 const (
 	maxExpression = 32 << 10 // bytes of its text
 	MaxCost       = 16 << 20 // bytes that its result may have
@@ -20,53 +20,56 @@ const (
 	EvaluationCost = 2 << 10
 )
 
-// Cost bounds the size of an expression's result: its text and the values that
-// it refers to, once for each element of iterations. Functions may count more, see factor. Beyond MaxCost it must not
-// be evaluated.
-func Cost(e hcl.Expression, ctx *hcl.EvalContext) int {
-	node, ok := e.(hclsyntax.Node)
-	if !ok {
-		return MaxCost + 1
-	}
+// Shape is what the cost of an expression depends on, besides the values that it refers to. The zero
+// value is not valid; see Inspect. It does not change.
+type Shape struct {
+	References []hcl.Traversal
+
+	text      int // bytes
+	elements  int // that an iteration may have at least
+	loops     int // that may multiply the size of the result
+	forbidden bool
+}
+
+// Inspect returns the shape of an expression.
+func Inspect(e hcl.Expression) *Shape {
 	text := e.Range().End.Byte - e.Range().Start.Byte
-	if text > maxExpression {
-		return MaxCost + 1
+	s := &Shape{References: e.Variables(), text: text, elements: max(1, text/2)}
+	node, ok := e.(hclsyntax.Node)
+	if s.forbidden = !ok || text > maxExpression; s.forbidden {
+		return s
 	}
-	sum, most := text, max(1, text/2)
-	for _, t := range e.Variables() {
-		v, diags := t.TraverseAbs(ctx)
-		if diags.HasErrors() {
-			continue // what is not there costs nothing
-		}
-		n, elements := Size(v)
-		sum, most = sum+n, max(most, elements)
-	}
-	hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
-		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok && call.Name == "range" {
-			most = max(most, maxRange)
-		}
-		return nil
-	})
-	cost := sum
 	hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
 		switch n := n.(type) {
 		case *hclsyntax.ForExpr, *hclsyntax.SplatExpr:
-			cost = grow(cost, most)
+			s.loops++
 		case *hclsyntax.FunctionCallExpr:
-			for range factor(n.Name, len(n.Args)) {
-				cost = grow(cost, most)
+			s.loops += factor(n.Name, len(n.Args))
+			if n.Name == "range" {
+				s.elements = max(s.elements, maxRange)
 			}
 		case *hclsyntax.LiteralValueExpr:
-			if Huge(n.Val) {
-				cost = MaxCost + 1
-			}
+			s.forbidden = s.forbidden || Huge(n.Val)
 		}
 		return nil
 	})
-	return cost
+	return s
 }
 
-func grow(cost, by int) int { return min(cost, MaxCost+1) * by }
+// Cost bounds the size of an expression's result: its text and the values that
+// it refers to, once for each element of iterations. Beyond MaxCost it must not
+// be evaluated. size and elements are the sum of the sizes of the values and the
+// largest number of elements in them, see Size.
+func (s *Shape) Cost(size, elements int) int {
+	if s.forbidden {
+		return MaxCost + 1
+	}
+	cost := s.text + size
+	for range s.loops {
+		cost = min(cost, MaxCost+1) * max(s.elements, elements)
+	}
+	return cost
+}
 
 // Size returns the bytes of a value and the largest number of elements of a
 // collection in it.
