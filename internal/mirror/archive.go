@@ -67,6 +67,9 @@ func (s *Service) keep(ctx context.Context, t providermirror.Target, f io.Reader
 	if a.Size > s.MaxBytes || a.Size == 0 {
 		return row, false, codersdk.Errorf(codersdk.CodeTooLarge, "%s has %d bytes, and the mirror stores %d; raise --mirror-max-bytes", t, a.Size, s.MaxBytes)
 	}
+	if err := checkRelease(t, a); err != nil {
+		return row, false, err
+	}
 	h1, err := hashFiles(f, a.Size)
 	if err != nil {
 		return row, false, refused(t, err.Error())
@@ -112,6 +115,7 @@ func insert(ctx context.Context, q *sqlc.Queries, t providermirror.Target, f io.
 	err := q.MirrorInsert(ctx, sqlc.MirrorInsertParams{
 		ID: id, Hostname: t.Hostname, Namespace: t.Namespace, Type: t.Type, Version: t.Version, Os: t.OS, Arch: t.Arch,
 		Size: a.Size, Sha256: a.SHA256, H1: h1, SignedBy: a.SignedBy,
+		Checksums: append([]byte{}, a.Release.Checksums...), Signature: append([]byte{}, a.Release.Signature...),
 	})
 	buf := make([]byte, chunkSize)
 	for i := int64(0); err == nil && i*chunkSize < a.Size; i++ {

@@ -31,7 +31,15 @@ const (
 
 // manifest lists the archives of an export.
 type manifest struct {
-	Packages []providermirror.Package `json:"packages"`
+	Packages []carried `json:"packages"`
+}
+
+// carried is an archive of an export.
+type carried struct {
+	providermirror.Package
+	// Checksums and Signature are those of the release, for archives of Terraform itself.
+	Checksums []byte `json:"checksums,omitempty"`
+	Signature []byte `json:"signature,omitempty"`
 }
 
 // Export writes all stored archives as a tar. Every archive is checked before it is written; the tar ends
@@ -41,9 +49,9 @@ func (s *Service) Export(ctx context.Context, actor access.Subject, w io.Writer)
 	if err != nil {
 		return err
 	}
-	list := manifest{Packages: []providermirror.Package{}}
+	list := manifest{Packages: []carried{}}
 	for _, r := range rows {
-		list.Packages = append(list.Packages, view(r))
+		list.Packages = append(list.Packages, carried{view(r), r.Checksums, r.Signature})
 	}
 	text, err := json.MarshalIndent(list, "", " ")
 	if err != nil {
@@ -133,7 +141,7 @@ func broken(err error) error {
 }
 
 // readManifest returns the archives of an export by path.
-func readManifest(t *tar.Reader) (map[string]providermirror.Package, error) {
+func readManifest(t *tar.Reader) (map[string]carried, error) {
 	h, err := t.Next()
 	if err != nil || h.Name != manifestFile || h.Size > maxManifest {
 		return nil, broken(err)
@@ -149,7 +157,7 @@ func readManifest(t *tar.Reader) (map[string]providermirror.Package, error) {
 	if len(list.Packages) > maxCarried {
 		return nil, codersdk.Errorf(codersdk.CodeTooLarge, "The archive has more than %d packages", maxCarried)
 	}
-	out := map[string]providermirror.Package{}
+	out := map[string]carried{}
 	for _, p := range list.Packages {
 		if err := p.Target.Check(); err != nil {
 			return nil, err
@@ -160,7 +168,7 @@ func readManifest(t *tar.Reader) (map[string]providermirror.Package, error) {
 }
 
 // importOne stores one archive of an export.
-func (s *Service) importOne(ctx context.Context, p providermirror.Package, r io.Reader) (row sqlc.MirrorPackage, stored bool, err error) {
+func (s *Service) importOne(ctx context.Context, p carried, r io.Reader) (row sqlc.MirrorPackage, stored bool, err error) {
 	if p.Size > s.MaxBytes {
 		return row, false, codersdk.Errorf(codersdk.CodeTooLarge, "%s has %d bytes, and the mirror stores %d; raise --mirror-max-bytes", p.Target, p.Size, s.MaxBytes)
 	}
@@ -180,7 +188,9 @@ func (s *Service) importOne(ctx context.Context, p providermirror.Package, r io.
 	if got := h.Sum(nil); !bytes.Equal(got, want) {
 		return row, false, refused(p.Target, fmt.Sprintf("its SHA-256 is %x, but the manifest states %x", got, want))
 	}
-	row, stored, err = s.keep(ctx, p.Target, f, registry.Archive{Size: p.Size, SHA256: want})
+	row, stored, err = s.keep(ctx, p.Target, f, registry.Archive{
+		Size: p.Size, SHA256: want, Release: registry.Release{Checksums: p.Checksums, Signature: p.Signature},
+	})
 	if err == nil && stored {
 		s.Log.Info("imported a provider", "archive", p.Target.String(), "bytes", p.Size)
 	}

@@ -1,5 +1,6 @@
 // Package mirror is the provider mirror of the server: it stores the archives of Terraform and OpenTofu
-// providers in PostgreSQL, where every replica reads them, and fetches missing ones from their registries.
+// providers, and of Terraform itself, in PostgreSQL, where every replica reads them, and fetches missing ones
+// from their registries.
 //
 // An archive is stored after its checksum and its signature were checked, with all its chunks in one
 // transaction: a server that dies during a download leaves nothing. It is checked again whenever it is
@@ -37,6 +38,8 @@ type Config struct {
 	MaxBytes int64
 	// Dir is for downloads in progress. It is created if missing.
 	Dir string
+	// Terraform is the version of Terraform that provisioners without one download.
+	Terraform string
 	// Platform is that of the built-in provisioners.
 	Platform providermirror.Platform
 	Log      *slog.Logger

@@ -2,6 +2,7 @@ package mirror_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -26,11 +27,16 @@ import (
 // replica returns the mirror of one server.
 func replica(t *testing.T, store *postgres.Store, r *registrytest.Registry, limit int64) *mirror.Service {
 	t.Helper()
-	return mirror.New(mirror.Config{
-		Enable: true,
-		Store:  store, Registry: registry.New(r.Transport(), time.Now), Upstreams: []string{providermirror.TerraformRegistry}, MaxBytes: limit,
-		Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
+	return service(t, mirror.Config{
+		Store: store, Registry: registry.New(r.Transport(), time.Now), Upstreams: []string{providermirror.TerraformRegistry}, MaxBytes: limit,
 	})
+}
+
+// service returns a mirror that is enabled.
+func service(t *testing.T, c mirror.Config) *mirror.Service {
+	t.Helper()
+	c.Enable, c.Dir, c.Log, c.MaxBytes = true, t.TempDir(), slog.New(slog.DiscardHandler), cmp.Or(c.MaxBytes, large)
+	return mirror.New(c)
 }
 
 func archive(name, version string) providermirror.Target {

@@ -21,8 +21,8 @@ import (
 // maxPlatforms bounds the platforms of one request.
 const maxPlatforms = 16
 
-// Needs returns the archives that the active versions of all templates require, on the given platforms, or on
-// that of the server. Providers without a hostname come from the registry of fallback.
+// Needs returns the archives that provisioners and the active versions of all templates require, on the given
+// platforms, or on that of the server. Providers without a hostname come from the registry of fallback.
 func (s *Service) Needs(
 	ctx context.Context, actor access.Subject, fallback string, platforms []providermirror.Platform,
 ) ([]providermirror.Need, error) {
@@ -56,6 +56,9 @@ func (s *Service) Needs(
 		if err := n.read(ctx, t); err != nil {
 			return nil, fmt.Errorf("template %s/%s: %w", t.Organization, t.Template, err)
 		}
+	}
+	if err := n.terraform(ctx); err != nil {
+		return nil, err
 	}
 	return n.list()
 }

@@ -19,15 +19,18 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/internal/filelock"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/environ"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/netmirror"
 )
 
 // Supported versions: from the first one with JSON output of all commands to
 // the end of this major version. wanted is downloaded if none is installed.
 const (
-	minVersion    = "v1.1.0"
-	belowVersion  = "v2.0.0"
-	wantedVersion = "1.16.0"
+	minVersion   = "v1.1.0"
+	belowVersion = "v2.0.0"
 )
+
+// WantedVersion is the version of Terraform that is downloaded if none is installed.
+const WantedVersion = "1.16.0"
 
 // First and last minor versions that `make test-terraform` tests. Others run
 // with a warning.
@@ -100,7 +103,7 @@ func (e *Engine) find(ctx context.Context) (*binary, error) {
 
 // cacheDir returns the directory that the engine downloads Terraform to.
 func (e *Engine) cacheDir() string {
-	return filepath.Join(e.config.CacheDir, "terraform-"+wantedVersion)
+	return filepath.Join(e.config.CacheDir, "terraform-"+WantedVersion)
 }
 
 // search returns the configured program, or the first suitable one on PATH or
@@ -136,7 +139,7 @@ func (e *Engine) download(ctx context.Context, unfit []error) (*binary, error) {
 	if err != nil {
 		return nil, errors.Join(
 			append(unfit, fmt.Errorf("no terraform between %s and %s is on PATH, and downloading %s failed; install terraform or tofu, or configure its path: %w",
-				minVersion, belowVersion, wantedVersion, err))...)
+				minVersion, belowVersion, WantedVersion, err))...)
 	}
 	return inspect(ctx, path)
 }
@@ -159,16 +162,32 @@ func (e *Engine) install(ctx context.Context, dir string) (string, error) {
 	if _, err := os.Stat(path); err == nil {
 		return path, nil // another daemon installed it first
 	}
-	e.config.Log.Info("downloading terraform", "version", wantedVersion)
+	e.config.Log.Info("downloading terraform", "version", WantedVersion)
 	partial := dir + ".partial"
 	if err := errors.Join(os.RemoveAll(partial), os.MkdirAll(partial, 0o700)); err != nil {
 		return "", err
 	}
-	v := &releases.ExactVersion{Product: product.Terraform, Version: version.Must(version.NewVersion(wantedVersion)), InstallDir: partial}
-	if _, err := v.Install(ctx); err != nil {
+	if err := e.fetch(ctx, partial); err != nil {
 		return "", errors.Join(err, os.RemoveAll(partial))
 	}
 	return path, os.Rename(partial, dir)
+}
+
+// fetch downloads Terraform into dir, from the mirror of the server if it has one.
+func (e *Engine) fetch(ctx context.Context, dir string) error {
+	m, address, err := netmirror.StartReleases(ctx, e.config.Mirror)
+	if err != nil {
+		return err
+	}
+	v := &releases.ExactVersion{
+		Product: product.Terraform, Version: version.Must(version.NewVersion(WantedVersion)), InstallDir: dir,
+		ApiBaseURL: address, ArmoredPublicKey: e.config.ReleaseKey,
+	}
+	_, err = v.Install(ctx)
+	if refusal := m.Stop(); refusal != "" && err != nil {
+		err = fmt.Errorf("%w; the mirror of the server: %s", err, refusal)
+	}
+	return err
 }
 
 // inspect returns a program and its version if it is supported.

@@ -61,9 +61,11 @@ type Config struct {
 	// Limits bound the resources of one job, on Linux if the daemon may create
 	// control groups. Otherwise a warning is logged once.
 	Limits cage.Limits
-	// Mirror passes requests to the provider mirror of the server: / for its status, and
-	// /providers/<hostname>/... for packages; nil for none.
+	// Mirror passes requests to the provider mirror of the server: / for its status,
+	// /providers/<hostname>/... for packages and /releases/... for Terraform; nil for none.
 	Mirror http.Handler
+	// ReleaseKey is the armored key that signs the downloaded Terraform. Empty means HashiCorp's.
+	ReleaseKey string
 	// Log receives messages for the operator of the daemon, not for template
 	// authors.
 	Log *slog.Logger

@@ -21,10 +21,12 @@ type API struct {
 	Authenticate func(*http.Request) error
 }
 
-// Path is the path of the mirror below /api/v2, and ProviderPath that of the network mirror protocol.
+// Path is the path of the mirror below /api/v2, ProviderPath that of the network mirror protocol, and ReleasePath
+// that of Terraform itself.
 const (
 	Path         = "/mirror"
 	ProviderPath = Path + "/providers/{hostname}/{namespace}/{type}/{file}"
+	ReleasePath  = Path + "/releases/terraform/{version}/{file}"
 )
 
 // maxImport bounds the body of an import, in bytes. The size of each archive is bounded by that of the mirror.
@@ -39,6 +41,9 @@ func (a *API) Routes() []rest.Route {
 		{Method: "GET", Path: ProviderPath, Summary: "Get a document or an archive of a provider",
 			About: "The network mirror protocol of Terraform and OpenTofu, for users and provisioners: index.json, <version>.json and archives.",
 			Auth:  rest.AuthSelf, Handler: a.authenticated(a.getProvider)},
+		{Method: "GET", Path: ReleasePath, Summary: "Get a file of a release of Terraform",
+			About: "For users and provisioners: index.json, archives, and checksums with their signature, as on releases.hashicorp.com.",
+			Auth:  rest.AuthSelf, Handler: a.authenticated(a.getRelease)},
 		{Method: "GET", Path: Path + "/packages", Summary: "List the stored archives of providers",
 			Query: rest.Paged(), Action: read, Resource: resource, Out: []providermirror.Package{}, Handler: a.list},
 		{Method: "POST", Path: Path + "/packages", Summary: "Fetch an archive of a provider from its registry",
@@ -67,8 +72,8 @@ func (a *API) authenticated(next rest.HandlerFunc) rest.HandlerFunc {
 	}
 }
 
-// ServeProvisioner serves what provisioners read to the built-in ones, which need no credentials: / and
-// /providers/.
+// ServeProvisioner serves what provisioners read to the built-in ones, which need no credentials: /,
+// /providers/ and /releases/.
 func (a *API) ServeProvisioner() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, h rest.HandlerFunc) {
@@ -80,6 +85,7 @@ func (a *API) ServeProvisioner() http.Handler {
 	}
 	handle("/{$}", a.getStatus)
 	handle(strings.TrimPrefix(ProviderPath, Path), a.getProvider)
+	handle(strings.TrimPrefix(ReleasePath, Path), a.getRelease)
 	return mux
 }
 
@@ -189,6 +195,11 @@ func (a *API) getProvider(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	return a.send(w, r, t)
+}
+
+// send sends an archive.
+func (a *API) send(w http.ResponseWriter, r *http.Request, t providermirror.Target) error {
 	archive, err := a.Mirror.Open(r.Context(), t)
 	if err != nil {
 		return err

@@ -62,7 +62,7 @@ func newHouse(t *testing.T) *house {
 	h := &house{registry: registrytest.New(t)}
 	h.serve(t, mirror.Config{
 		Store: postgrestest.New(t), Registry: registry.New(h.registry.Transport(), time.Now),
-		Upstreams: []string{providermirror.TerraformRegistry, providermirror.OpenTofuRegistry},
+		Upstreams: []string{providermirror.TerraformRegistry, providermirror.OpenTofuRegistry, providermirror.Releases},
 	})
 	return h
 }

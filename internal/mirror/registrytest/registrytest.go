@@ -1,4 +1,4 @@
-// Package registrytest runs a Terraform provider registry for tests.
+// Package registrytest runs a Terraform provider registry, and a site with releases of Terraform, for tests.
 package registrytest
 
 import (
@@ -93,6 +93,9 @@ func (r *Registry) Add(t testing.TB, target providermirror.Target, program strin
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	h := &zip.FileHeader{Name: "terraform-provider-" + target.Type + "_v" + target.Version, Method: zip.Deflate}
+	if target.IsRelease() {
+		h.Name = "terraform"
+	}
 	h.SetMode(0o755)
 	w, err := z.CreateHeader(h)
 	if err == nil {
@@ -182,6 +185,12 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		})
 	case len(parts) == 6 && parts[0] == "files":
 		r.serveFile(w, req, parts, release)
+	case len(parts) == 3 && parts[0] == "terraform":
+		name := strings.TrimPrefix(parts[2], "terraform_"+parts[1]+"_")
+		if !strings.HasPrefix(name, "SHA256SUMS") {
+			name = parts[2]
+		}
+		r.serveFile(w, req, []string{"files", req.Host, "hashicorp", "terraform", parts[1], name}, release)
 	default:
 		http.NotFound(w, req)
 	}
@@ -229,14 +238,7 @@ func (r *Registry) serveDownload(w http.ResponseWriter, req *http.Request, t pro
 		http.NotFound(w, req)
 		return
 	}
-	var key bytes.Buffer
-	a, err := armor.Encode(&key, openpgp.PublicKeyType, nil)
-	if err == nil {
-		err = r.signer.Serialize(a)
-	}
-	if err == nil {
-		err = a.Close()
-	}
+	key, err := r.Key()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -246,8 +248,21 @@ func (r *Registry) serveDownload(w http.ResponseWriter, req *http.Request, t pro
 	writeJSON(w, map[string]any{
 		"protocols": []string{"5.0"}, "os": t.OS, "arch": t.Arch, "filename": t.Filename(), "download_url": base + t.Filename(),
 		"shasums_url": base + "SHA256SUMS", "shasums_signature_url": base + "SHA256SUMS.sig", "shasum": hex.EncodeToString(sum[:]),
-		"signing_keys": map[string]any{"gpg_public_keys": []any{map[string]string{"ascii_armor": key.String()}}},
+		"signing_keys": map[string]any{"gpg_public_keys": []any{map[string]string{"ascii_armor": key}}},
 	})
+}
+
+// Key returns the armored key with which the registry signs.
+func (r *Registry) Key() (string, error) {
+	var key bytes.Buffer
+	a, err := armor.Encode(&key, openpgp.PublicKeyType, nil)
+	if err == nil {
+		err = r.signer.Serialize(a)
+	}
+	if err == nil {
+		err = a.Close()
+	}
+	return key.String(), err
 }
 
 // serveFile serves an archive, the checksums of a version, or their signature.

@@ -26,8 +26,8 @@ SELECT count(*) AS packages, coalesce(sum(size), 0)::bigint AS bytes FROM mirror
 SELECT id, size FROM mirror_packages WHERE id <> @kept ORDER BY used_at, id LIMIT 1;
 
 -- name: MirrorInsert :exec
-INSERT INTO mirror_packages (id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at)
-VALUES (@id, @hostname, @namespace, @type, @version, @os, @arch, @size, @sha256, @h1, @signed_by, now(), clock_timestamp());
+INSERT INTO mirror_packages (id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, checksums, signature, created_at, used_at)
+VALUES (@id, @hostname, @namespace, @type, @version, @os, @arch, @size, @sha256, @h1, @signed_by, @checksums, @signature, now(), clock_timestamp());
 
 -- name: MirrorInsertChunk :exec
 INSERT INTO mirror_chunks (package_id, number, data) VALUES (@package_id, @number, @data);

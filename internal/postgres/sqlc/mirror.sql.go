@@ -56,8 +56,8 @@ func (q *Queries) MirrorHostnames(ctx context.Context) ([]string, error) {
 }
 
 const mirrorInsert = `-- name: MirrorInsert :exec
-INSERT INTO mirror_packages (id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(), clock_timestamp())
+INSERT INTO mirror_packages (id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, checksums, signature, created_at, used_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now(), clock_timestamp())
 `
 
 type MirrorInsertParams struct {
@@ -72,6 +72,8 @@ type MirrorInsertParams struct {
 	Sha256    []byte
 	H1        string
 	SignedBy  string
+	Checksums []byte
+	Signature []byte
 }
 
 func (q *Queries) MirrorInsert(ctx context.Context, arg MirrorInsertParams) error {
@@ -87,6 +89,8 @@ func (q *Queries) MirrorInsert(ctx context.Context, arg MirrorInsertParams) erro
 		arg.Sha256,
 		arg.H1,
 		arg.SignedBy,
+		arg.Checksums,
+		arg.Signature,
 	)
 	return err
 }
@@ -113,7 +117,7 @@ func (q *Queries) MirrorLock(ctx context.Context) error {
 }
 
 const mirrorOfProvider = `-- name: MirrorOfProvider :many
-SELECT id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at FROM mirror_packages WHERE hostname = $1 AND namespace = $2 AND type = $3
+SELECT id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at, checksums, signature FROM mirror_packages WHERE hostname = $1 AND namespace = $2 AND type = $3
 ORDER BY version, os, arch LIMIT 10000
 `
 
@@ -140,6 +144,8 @@ func (q *Queries) MirrorOfProvider(ctx context.Context, hostname string, namespa
 			&i.SignedBy,
 			&i.CreatedAt,
 			&i.UsedAt,
+			&i.Checksums,
+			&i.Signature,
 		); err != nil {
 			return nil, err
 		}
@@ -169,7 +175,7 @@ func (q *Queries) MirrorOldest(ctx context.Context, kept uuid.UUID) (MirrorOldes
 }
 
 const mirrorPackage = `-- name: MirrorPackage :one
-SELECT id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at FROM mirror_packages
+SELECT id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at, checksums, signature FROM mirror_packages
 WHERE hostname = $1 AND namespace = $2 AND type = $3 AND version = $4 AND os = $5 AND arch = $6
 `
 
@@ -206,12 +212,14 @@ func (q *Queries) MirrorPackage(ctx context.Context, arg MirrorPackageParams) (M
 		&i.SignedBy,
 		&i.CreatedAt,
 		&i.UsedAt,
+		&i.Checksums,
+		&i.Signature,
 	)
 	return i, err
 }
 
 const mirrorPage = `-- name: MirrorPage :many
-SELECT id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at FROM mirror_packages ORDER BY hostname, namespace, type, version, os, arch LIMIT $2 OFFSET $1
+SELECT id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at, checksums, signature FROM mirror_packages ORDER BY hostname, namespace, type, version, os, arch LIMIT $2 OFFSET $1
 `
 
 func (q *Queries) MirrorPage(ctx context.Context, off int32, lim int32) ([]MirrorPackage, error) {
@@ -237,6 +245,8 @@ func (q *Queries) MirrorPage(ctx context.Context, off int32, lim int32) ([]Mirro
 			&i.SignedBy,
 			&i.CreatedAt,
 			&i.UsedAt,
+			&i.Checksums,
+			&i.Signature,
 		); err != nil {
 			return nil, err
 		}

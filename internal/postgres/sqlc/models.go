@@ -257,6 +257,8 @@ type MirrorPackage struct {
 	SignedBy  string
 	CreatedAt time.Time
 	UsedAt    time.Time
+	Checksums []byte
+	Signature []byte
 }
 
 type NotificationDigest struct {

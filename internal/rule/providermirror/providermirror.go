@@ -49,6 +49,9 @@ func (t Target) String() string {
 
 // Filename returns the name of the archive in a mirror.
 func (t Target) Filename() string {
+	if t.IsRelease() {
+		return t.Type + "_" + t.Version + "_" + t.Platform.String() + ".zip"
+	}
 	return "terraform-provider-" + t.Type + "_" + t.Version + "_" + t.Platform.String() + ".zip"
 }
 

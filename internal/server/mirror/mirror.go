@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi/mirrorapi"
@@ -13,6 +14,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/option"
 	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
 	"github.com/seed-2a7f8fe7/coder/internal/server/base"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/registry"
 )
 
@@ -29,15 +31,15 @@ type Config struct {
 func (c *Config) Options() []*option.Option {
 	return option.Under(
 		"Provisioning",
-		option.Bool(&c.Enable, "mirror", "Store the providers of templates, and serve them to provisioners").
+		option.Bool(&c.Enable, "mirror", "Store Terraform and the providers of templates, and serve them to provisioners").
 			Env("CODER_MIRROR").
 			YAML("provisioning.mirror.enable").
 			Def("false"),
-		option.List(&c.Upstreams, "mirror-upstreams", "Registries from which the mirror fetches missing providers; \"\" for none").
+		option.List(&c.Upstreams, "mirror-upstreams", "Registries from which the mirror fetches missing providers, and the site with Terraform's releases; \"\" for none").
 			Env("CODER_MIRROR_UPSTREAMS").
 			YAML("provisioning.mirror.upstreams").
-			Def(providermirror.TerraformRegistry+","+providermirror.OpenTofuRegistry),
-		option.Int(&c.MaxBytes, "mirror-max-bytes", "Total size of the stored providers in bytes; the least recently used are removed first").
+			Def(strings.Join([]string{providermirror.TerraformRegistry, providermirror.OpenTofuRegistry, providermirror.Releases}, ",")),
+		option.Int(&c.MaxBytes, "mirror-max-bytes", "Total size of the stored archives in bytes; the least recently used are removed first").
 			Env("CODER_MIRROR_MAX_BYTES").
 			YAML("provisioning.mirror.maxBytes").
 			Def("10737418240"),
@@ -67,7 +69,8 @@ type Group struct {
 func New(b *base.Base, c Config, authenticate func(*http.Request) error) *Group {
 	service := mirror.New(mirror.Config{
 		Enable: c.Enable, Store: b.Store, Registry: registry.New(c.Transport, b.Now), Upstreams: c.Upstreams, MaxBytes: c.MaxBytes,
-		Dir: filepath.Join(b.CacheDir, "mirror"), Platform: providermirror.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}, Log: b.Logger("mirror"),
+		Terraform: terraform.WantedVersion,
+		Dir:       filepath.Join(b.CacheDir, "mirror"), Platform: providermirror.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}, Log: b.Logger("mirror"),
 	})
 	return &Group{api: mirrorapi.API{Mirror: service, Authenticate: authenticate}, enable: c.Enable}
 }

@@ -1,4 +1,5 @@
-// Package netmirror lets one run of Terraform or OpenTofu install providers from the mirror of the server.
+// Package netmirror lets one run of Terraform or OpenTofu install providers from the mirror of the server, and
+// provisioners install Terraform from it.
 package netmirror
 
 import (
@@ -22,6 +23,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -61,6 +63,7 @@ func Start(ctx context.Context, server http.Handler, dir string, env []string) (
 		return nil, nil
 	}
 	hosts, err := mirrorHostnames(ctx, server)
+	hosts = slices.DeleteFunc(hosts, func(h string) bool { return h == providermirror.Releases }) // it has no providers
 	if err != nil || len(hosts) == 0 {
 		return nil, err
 	}
@@ -211,7 +214,7 @@ func startMirror(mirror http.Handler, dir string, hosts []string) (*Mirror, erro
 	}
 	m.env = []string{"TF_CLI_CONFIG_FILE=" + config, "SSL_CERT_DIR=" + certificateDirs(certs)}
 	m.server = &http.Server{
-		Handler: m.handler(mirror, word), TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
+		Handler: m.handler(mirror, word, "/providers/"), TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
 		ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	go func() {
@@ -262,8 +265,8 @@ func certificateDirs(more string) string {
 	return more + ":" + existing
 }
 
-// handler passes requests below the word to the mirror.
-func (m *Mirror) handler(mirror http.Handler, word string) http.Handler {
+// handler passes requests below the word to a path of the mirror.
+func (m *Mirror) handler(mirror http.Handler, word, path string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		first, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		if r.Method != http.MethodGet || subtle.ConstantTimeCompare([]byte(first), []byte(word)) != 1 {
@@ -271,7 +274,7 @@ func (m *Mirror) handler(mirror http.Handler, word string) http.Handler {
 			return
 		}
 		r = r.Clone(r.Context())
-		r.URL.Path, r.URL.RawPath = "/providers/"+rest, ""
+		r.URL.Path, r.URL.RawPath = path+rest, ""
 		a := &answer{to: w}
 		mirror.ServeHTTP(a, r)
 		if a.status != http.StatusOK && r.Context().Err() == nil {

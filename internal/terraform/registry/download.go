@@ -24,6 +24,7 @@ type Archive struct {
 	Size     int64
 	SHA256   []byte
 	SignedBy string // id of the key, in hexadecimal; "" if the registry names no key
+	Release  Release
 }
 
 // description is the answer of the registry about one archive.
@@ -84,7 +85,11 @@ func (c *Client) Download(ctx context.Context, t providermirror.Target, w io.Wri
 	if got := h.Sum(nil); !bytes.Equal(got, want) {
 		return Archive{}, poisoned(t, fmt.Sprintf("its SHA-256 is %x, but the registry states %x", got, want))
 	}
-	return Archive{Size: n, SHA256: want, SignedBy: key}, nil
+	out := Archive{Size: n, SHA256: want, SignedBy: key}
+	if t.IsRelease() {
+		out.Release, err = c.Release(ctx, t.Version)
+	}
+	return out, err
 }
 
 // poisoned returns the error of an archive that is not what it should be.
@@ -94,6 +99,9 @@ func poisoned(t providermirror.Target, why string) error {
 
 // describe requests where an archive and its checksums are.
 func (c *Client) describe(ctx context.Context, t providermirror.Target) (description, error) {
+	if t.IsRelease() {
+		return describeRelease(t), nil
+	}
 	var d description
 	at, err := c.address(ctx, t.Provider, t.Version, "download", t.OS, t.Arch)
 	if err != nil {
@@ -123,6 +131,11 @@ func (c *Client) checksums(ctx context.Context, t providermirror.Target, d descr
 	if err != nil {
 		return nil, "", err
 	}
+	return ParseChecksums(text), key, nil
+}
+
+// ParseChecksums returns the SHA-256 checksums of a SHA256SUMS file by file name.
+func ParseChecksums(text []byte) map[string][]byte {
 	sums := map[string][]byte{}
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)
@@ -133,7 +146,7 @@ func (c *Client) checksums(ctx context.Context, t providermirror.Target, d descr
 			sums[strings.TrimPrefix(fields[1], "*")] = sum
 		}
 	}
-	return sums, key, nil
+	return sums
 }
 
 // verify checks the signature of checksums if the registry names keys. It returns the id of the key.

@@ -2272,6 +2272,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/mirror/releases/terraform/{version}/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a file of a release of Terraform
+         * @description For users and provisioners: index.json, archives, and checksums with their signature, as on releases.hashicorp.com.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    file: string;
+                    version: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/notifications/custom": {
         parameters: {
             query?: never;

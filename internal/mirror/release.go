@@ -1,0 +1,69 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/registry"
+)
+
+// Release returns the signed checksums of a version of Terraform, those of a stored archive if there is one.
+func (s *Service) Release(ctx context.Context, version string) (registry.Release, error) {
+	if err := s.enabled(); err != nil {
+		return registry.Release{}, err
+	}
+	if err := providermirror.CheckVersion(version); err != nil {
+		return registry.Release{}, err
+	}
+	rows, err := s.stored(ctx, providermirror.Terraform())
+	if err != nil {
+		return registry.Release{}, err
+	}
+	for _, r := range rows {
+		if r.Version == version {
+			return registry.Release{Checksums: r.Checksums, Signature: r.Signature}, nil
+		}
+	}
+	if !slices.Contains(s.Upstreams, providermirror.Releases) {
+		return registry.Release{}, s.without(providermirror.Terraform(), false, errNoUpstream)
+	}
+	out, err := s.Registry.Release(ctx, version)
+	return out, s.without(providermirror.Terraform(), false, err)
+}
+
+// checkRelease returns an error for an archive of Terraform that its signed checksums do not name.
+func checkRelease(t providermirror.Target, a registry.Archive) error {
+	if !t.IsRelease() {
+		return nil
+	}
+	if want := registry.ParseChecksums(a.Release.Checksums)[t.Filename()]; !bytes.Equal(want, a.SHA256) {
+		return refused(t, fmt.Sprintf("its SHA-256 is %x, but its release states %x", a.SHA256, want))
+	}
+	if len(a.Release.Signature) == 0 {
+		return refused(t, "its checksums are not signed")
+	}
+	return nil
+}
+
+// terraform returns the archives of the version of Terraform that provisioners download.
+func (n *needs) terraform(ctx context.Context) error {
+	if n.service.Terraform == "" {
+		return nil
+	}
+	rows, err := n.service.stored(ctx, providermirror.Terraform())
+	if err != nil {
+		return err
+	}
+	for _, p := range n.platforms {
+		t := providermirror.Target{Provider: providermirror.Terraform(), Version: n.service.Terraform, Platform: p}
+		need := &providermirror.Need{Target: t, Locked: true, Templates: []string{}}
+		for _, r := range rows {
+			need.Stored = need.Stored || target(r) == t
+		}
+		n.found[t] = need
+	}
+	return nil
+}

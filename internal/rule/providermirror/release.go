@@ -1,0 +1,58 @@
+package providermirror
+
+import (
+	"strings"
+
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+)
+
+// Releases is the hostname of the site with the releases of Terraform itself.
+const Releases = "releases.hashicorp.com"
+
+// Terraform returns what Terraform itself is in the mirror: its archives are stored as those of a provider of
+// the site with the releases.
+func Terraform() Provider {
+	return Provider{Hostname: Releases, Namespace: "hashicorp", Type: "terraform"}
+}
+
+// IsRelease reports whether the archives are those of Terraform itself.
+func (p Provider) IsRelease() bool { return p == Terraform() }
+
+// ChecksumsName returns the name of the file with the checksums of a version of Terraform. The name of its
+// signature also has SignatureSuffix.
+func ChecksumsName(version string) string { return "terraform_" + version + "_SHA256SUMS" }
+
+// SignatureSuffix ends the name of a signature.
+const SignatureSuffix = ".sig"
+
+// ParseReleaseName returns the target of the name of an archive of Terraform.
+func ParseReleaseName(version, name string) (Target, error) {
+	rest, isZip := strings.CutSuffix(name, ".zip")
+	rest, isVersion := strings.CutPrefix(rest, "terraform_"+version+"_")
+	p, err := ParsePlatform(rest)
+	if !isZip || !isVersion || err != nil {
+		return Target{}, codersdk.Invalid("file", "%.120q is not the name of an archive of this version", name)
+	}
+	t := Target{Provider: Terraform(), Version: version, Platform: p}
+	return t, t.Check()
+}
+
+// ReleaseIndex is the index.json of a version on the site with the releases.
+type ReleaseIndex struct {
+	Name       string         `json:"name"`
+	Version    string         `json:"version"`
+	Checksums  string         `json:"shasums"`
+	Signature  string         `json:"shasums_signature"`
+	Signatures []string       `json:"shasums_signatures"`
+	Builds     []ReleaseBuild `json:"builds"`
+}
+
+// ReleaseBuild is an archive in an index.
+type ReleaseBuild struct {
+	Name     string `json:"name"`
+	Version  string `json:"version"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+	Filename string `json:"filename"`
+	URL      string `json:"url"`
+}
