@@ -63,6 +63,7 @@ var ours = []string{
 	"GET /organizations/{}/provisionerqueue",
 	"GET /mirror",
 	"GET /mirror/providers/{}/{}/{}/{}",
+	"GET /mirror/releases/terraform/{}/{}",
 	"GET /mirror/packages",
 	"POST /mirror/packages",
 	"GET /mirror/needs",

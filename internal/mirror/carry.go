@@ -189,7 +189,7 @@ func (s *Service) importOne(ctx context.Context, p carried, r io.Reader) (row sq
 		return row, false, refused(p.Target, fmt.Sprintf("its SHA-256 is %x, but the manifest states %x", got, want))
 	}
 	row, stored, err = s.keep(ctx, p.Target, f, registry.Archive{
-		Size: p.Size, SHA256: want, Release: registry.Release{Checksums: p.Checksums, Signature: p.Signature},
+		Size: p.Size, SHA256: want, Release: providermirror.Release{Checksums: p.Checksums, Signature: p.Signature},
 	})
 	if err == nil && stored {
 		s.Log.Info("imported a provider", "archive", p.Target.String(), "bytes", p.Size)

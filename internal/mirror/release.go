@@ -11,24 +11,24 @@ import (
 )
 
 // Release returns the signed checksums of a version of Terraform, those of a stored archive if there is one.
-func (s *Service) Release(ctx context.Context, version string) (registry.Release, error) {
+func (s *Service) Release(ctx context.Context, version string) (providermirror.Release, error) {
 	if err := s.enabled(); err != nil {
-		return registry.Release{}, err
+		return providermirror.Release{}, err
 	}
 	if err := providermirror.CheckVersion(version); err != nil {
-		return registry.Release{}, err
+		return providermirror.Release{}, err
 	}
 	rows, err := s.stored(ctx, providermirror.Terraform())
 	if err != nil {
-		return registry.Release{}, err
+		return providermirror.Release{}, err
 	}
 	for _, r := range rows {
 		if r.Version == version {
-			return registry.Release{Checksums: r.Checksums, Signature: r.Signature}, nil
+			return providermirror.Release{Checksums: r.Checksums, Signature: r.Signature}, nil
 		}
 	}
 	if !slices.Contains(s.Upstreams, providermirror.Releases) {
-		return registry.Release{}, s.without(providermirror.Terraform(), false, errNoUpstream)
+		return providermirror.Release{}, s.without(providermirror.Terraform(), false, errNoUpstream)
 	}
 	out, err := s.Registry.Release(ctx, version)
 	return out, s.without(providermirror.Terraform(), false, err)
@@ -39,7 +39,7 @@ func checkRelease(t providermirror.Target, a registry.Archive) error {
 	if !t.IsRelease() {
 		return nil
 	}
-	if want := registry.ParseChecksums(a.Release.Checksums)[t.Filename()]; !bytes.Equal(want, a.SHA256) {
+	if want := providermirror.ParseChecksums(a.Release.Checksums)[t.Filename()]; !bytes.Equal(want, a.SHA256) {
 		return refused(t, fmt.Sprintf("its SHA-256 is %x, but its release states %x", a.SHA256, want))
 	}
 	if len(a.Release.Signature) == 0 {

@@ -1,6 +1,9 @@
 package providermirror
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
@@ -55,4 +58,44 @@ type ReleaseBuild struct {
 	Arch     string `json:"arch"`
 	Filename string `json:"filename"`
 	URL      string `json:"url"`
+}
+
+// Release is what the site with the releases has for a version of Terraform, besides its archives.
+type Release struct {
+	Checksums []byte // the SHA256SUMS file
+	Signature []byte // of the checksums. Who runs Terraform has HashiCorp's key and checks it.
+}
+
+// Index lists the archives that the checksums of a version name.
+func (r Release) Index(version string) ReleaseIndex {
+	signature := ChecksumsName(version) + SignatureSuffix
+	out := ReleaseIndex{
+		Name: "terraform", Version: version, Checksums: ChecksumsName(version), Signature: signature, Signatures: []string{signature},
+		Builds: []ReleaseBuild{},
+	}
+	for name := range ParseChecksums(r.Checksums) {
+		if t, err := ParseReleaseName(version, name); err == nil {
+			out.Builds = append(out.Builds, ReleaseBuild{
+				Name: "terraform", Version: version, OS: t.OS, Arch: t.Arch, Filename: name,
+				URL: "https://" + Releases + "/terraform/" + version + "/" + name,
+			})
+		}
+	}
+	slices.SortFunc(out.Builds, func(a, b ReleaseBuild) int { return strings.Compare(a.Filename, b.Filename) })
+	return out
+}
+
+// ParseChecksums returns the SHA-256 checksums of a SHA256SUMS file by file name.
+func ParseChecksums(text []byte) map[string][]byte {
+	sums := map[string][]byte{}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) != 2 {
+			continue
+		}
+		if sum, err := hex.DecodeString(fields[0]); err == nil && len(sum) == sha256.Size {
+			sums[strings.TrimPrefix(fields[1], "*")] = sum
+		}
+	}
+	return sums
 }

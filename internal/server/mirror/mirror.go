@@ -35,7 +35,7 @@ func (c *Config) Options() []*option.Option {
 			Env("CODER_MIRROR").
 			YAML("provisioning.mirror.enable").
 			Def("false"),
-		option.List(&c.Upstreams, "mirror-upstreams", "Registries from which the mirror fetches missing providers, and the site with Terraform's releases; \"\" for none").
+		option.List(&c.Upstreams, "mirror-upstreams", "Registries of missing providers, and the site with Terraform's releases; \"\" for none").
 			Env("CODER_MIRROR_UPSTREAMS").
 			YAML("provisioning.mirror.upstreams").
 			Def(strings.Join([]string{providermirror.TerraformRegistry, providermirror.OpenTofuRegistry, providermirror.Releases}, ",")),

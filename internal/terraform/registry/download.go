@@ -24,7 +24,7 @@ type Archive struct {
 	Size     int64
 	SHA256   []byte
 	SignedBy string // id of the key, in hexadecimal; "" if the registry names no key
-	Release  Release
+	Release  providermirror.Release
 }
 
 // description is the answer of the registry about one archive.
@@ -131,22 +131,7 @@ func (c *Client) checksums(ctx context.Context, t providermirror.Target, d descr
 	if err != nil {
 		return nil, "", err
 	}
-	return ParseChecksums(text), key, nil
-}
-
-// ParseChecksums returns the SHA-256 checksums of a SHA256SUMS file by file name.
-func ParseChecksums(text []byte) map[string][]byte {
-	sums := map[string][]byte{}
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		if len(fields) != 2 {
-			continue
-		}
-		if sum, err := hex.DecodeString(fields[0]); err == nil && len(sum) == sha256.Size {
-			sums[strings.TrimPrefix(fields[1], "*")] = sum
-		}
-	}
-	return sums
+	return providermirror.ParseChecksums(text), key, nil
 }
 
 // verify checks the signature of checksums if the registry names keys. It returns the id of the key.

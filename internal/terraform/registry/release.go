@@ -8,18 +8,12 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
 )
 
-// Release is what the site with the releases has for a version of Terraform, besides its archives.
-type Release struct {
-	Checksums []byte // the SHA256SUMS file
-	Signature []byte // of the checksums. Who runs Terraform has HashiCorp's key and checks it.
-}
-
 // maxRelease bounds each file of a Release, in bytes.
 const maxRelease = 64 << 10
 
 // Release returns the signed checksums of a version of Terraform.
-func (c *Client) Release(ctx context.Context, version string) (Release, error) {
-	var out Release
+func (c *Client) Release(ctx context.Context, version string) (providermirror.Release, error) {
+	var out providermirror.Release
 	base := releaseURL(version)
 	for suffix, into := range map[string]*[]byte{"": &out.Checksums, providermirror.SignatureSuffix: &out.Signature} {
 		at := base.JoinPath(providermirror.ChecksumsName(version) + suffix)
@@ -28,7 +22,7 @@ func (c *Client) Release(ctx context.Context, version string) (Release, error) {
 			err = fmt.Errorf("the answer is larger than %d bytes", maxRelease)
 		}
 		if err != nil {
-			return Release{}, fmt.Errorf("read %s: %w", at, err)
+			return providermirror.Release{}, fmt.Errorf("read %s: %w", at, err)
 		}
 		*into = b
 	}
