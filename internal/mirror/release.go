@@ -48,14 +48,17 @@ func checkRelease(t providermirror.Target, a registry.Archive) error {
 	return nil
 }
 
-// terraform returns the archives of the version of Terraform that provisioners download.
+// terraform adds the archives of the version of Terraform that provisioners download. If the mirror only fetches
+// providers, they download it elsewhere.
 func (n *needs) terraform(ctx context.Context) error {
-	if n.service.Terraform == "" {
-		return nil
-	}
 	rows, err := n.service.stored(ctx, providermirror.Terraform())
 	if err != nil {
 		return err
+	}
+	upstreams := n.service.Upstreams
+	elsewhere := len(upstreams) > 0 && !slices.Contains(upstreams, providermirror.Releases) && len(rows) == 0
+	if n.service.Terraform == "" || elsewhere {
+		return nil
 	}
 	for _, p := range n.platforms {
 		t := providermirror.Target{Provider: providermirror.Terraform(), Version: n.service.Terraform, Platform: p}

@@ -41,12 +41,16 @@ func TestTerraformIsCarried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	config.Store, config.Upstreams = postgrestest.New(t), []string{providermirror.TerraformRegistry}
+	if got, _ := needs(t, service(t, config)); len(got) > 0 {
+		t.Errorf("a mirror of providers alone needs %q", got)
+	}
 	var export bytes.Buffer
 	if err := open.Export(t.Context(), access.System(), &export); err != nil {
 		t.Fatal(err)
 	}
 
-	config.Store, config.Upstreams = postgrestest.New(t), nil
+	config.Upstreams = nil
 	closed := service(t, config)
 	if _, err := closed.Release(t.Context(), "1.16.0"); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("before the import: %v", err)

@@ -23,7 +23,7 @@ import (
 )
 
 // Supported versions: from the first one with JSON output of all commands to
-// the end of this major version. wanted is downloaded if none is installed.
+// the end of this major version.
 const (
 	minVersion   = "v1.1.0"
 	belowVersion = "v2.0.0"
