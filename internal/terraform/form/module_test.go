@@ -1,6 +1,7 @@
 package form
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -142,5 +143,21 @@ func TestWhetherModulesAreDynamic(t *testing.T) {
 		if f.Dynamic() != c.want {
 			t.Errorf("%s: dynamic is %v", name, f.Dynamic())
 		}
+	}
+}
+
+// TestTooManyParameters stops at the largest number of parameters, however many there would be.
+func TestTooManyParameters(t *testing.T) {
+	var many strings.Builder
+	many.WriteString("variable \"n\" {}\n")
+	for i := range 1900 {
+		fmt.Fprintf(&many, "data \"coder_parameter\" \"p%d\" {\n name = \"${var.n}-%d\"\n default = \"%d\"\n description = \"d\"\n}\n", i, i, i)
+	}
+	f := openFiles(t, map[string]string{
+		"main.tf": "module \"m\" {\n count = 100\n source = \"./x\"\n n = count.index\n}\n", "x/main.tf": many.String(),
+	}, nil)
+	got, _ := f.Parameters(nil, Input{})
+	if len(got) != maxParameters {
+		t.Errorf("%d parameters", len(got))
 	}
 }

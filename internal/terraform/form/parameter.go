@@ -67,6 +67,9 @@ func (p place) skip(b block) {
 
 // instance evaluates a block once and adds the parameter.
 func (p place) instance(b block) cty.Value {
+	if len(p.out) >= maxParameters {
+		return cty.DynamicVal
+	}
 	r := reader{place: p, attributes: b.content.Attributes}
 	name, ok := text(r.get("name"))
 	if !ok || name == "" {

@@ -100,6 +100,9 @@ func (s *scope) variable(name string, v variable) sized {
 
 // ask evaluates all parameters of the module and of those that it calls.
 func (s *scope) ask() {
+	if len(s.out) >= maxParameters {
+		return
+	}
 	for _, b := range s.module.parameters {
 		s.get(reference{toParameter, b.label})
 	}
