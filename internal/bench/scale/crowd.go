@@ -70,6 +70,7 @@ func Agents(in io.Reader, out io.Writer) error {
 // startAgents runs Agents for the copies in a process of its own, and waits until all are connected. stop ends it.
 func startAgents(ctx context.Context, d *deployment, copies []seed.Clone) (pid int, stop func(), err error) {
 	cmd := exec.CommandContext(ctx, os.Args[0], "-measure", AgentsRole)
+	cmd.Env = append(os.Environ(), "HOME="+d.Dir) // sessions start a login shell, whose files of this user may be slow
 	cmd.Stderr = os.Stderr
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
