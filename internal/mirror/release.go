@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/registry"
 )
@@ -18,20 +20,16 @@ func (s *Service) Release(ctx context.Context, version string) (providermirror.R
 	if err := providermirror.CheckVersion(version); err != nil {
 		return providermirror.Release{}, err
 	}
-	rows, err := s.stored(ctx, providermirror.Terraform())
-	if err != nil {
-		return providermirror.Release{}, err
-	}
-	for _, r := range rows {
-		if r.Version == version {
-			return providermirror.Release{Checksums: r.Checksums, Signature: r.Signature}, nil
-		}
+	p := providermirror.Terraform()
+	row, err := s.Store.MirrorOfVersion(ctx, sqlc.MirrorOfVersionParams{Hostname: p.Hostname, Namespace: p.Namespace, Type: p.Type, Version: version})
+	if !codersdk.Is(err, codersdk.CodeNotFound) {
+		return providermirror.Release{Checksums: row.Checksums, Signature: row.Signature}, err
 	}
 	if !slices.Contains(s.Upstreams, providermirror.Releases) {
-		return providermirror.Release{}, s.without(providermirror.Terraform(), false, errNoUpstream)
+		return providermirror.Release{}, s.without(p, false, errNoUpstream)
 	}
 	out, err := s.Registry.Release(ctx, version)
-	return out, s.without(providermirror.Terraform(), false, err)
+	return out, s.without(p, false, err)
 }
 
 // checkRelease returns an error for an archive of Terraform that its signed checksums do not name.

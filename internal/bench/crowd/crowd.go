@@ -1,5 +1,5 @@
 // Package crowd simulates many agents in one process. Each has the connections
-// of a real agent and sends the same reports. By default it serves no streams,
+// of a real agent and sends the same reports. Without a home it serves no streams,
 // like an idle agent.
 package crowd
 
@@ -43,7 +43,7 @@ const MetadataEvery = 10 * time.Second
 // Crowd is a set of simulated agents. It is safe for concurrent use.
 type Crowd struct {
 	At        *url.URL              // the server
-	Shells    bool                  // serve SSH with real processes, as agents do
+	Home      string                // of the processes of SSH sessions, without the login files of whoever measures; "" means no SSH
 	Connected atomic.Int64          // number of connected agents
 	Dials     atomic.Int64          // so far
 	Reports   atomic.Int64          // so far
@@ -135,10 +135,10 @@ func (m *member) listen(ctx context.Context, manifest *agentrpc.Manifest) error 
 
 // handler returns what serves the streams of clients.
 func (m *member) handler(manifest *agentrpc.Manifest) (func(context.Context, *tunnel.Request), error) {
-	if !m.Shells {
+	if m.Home == "" {
 		return func(context.Context, *tunnel.Request) {}, nil
 	}
-	server, err := sshd.New(sshd.Config{HostKeySeed: manifest.SshHostKeySeed, Env: os.Environ()})
+	server, err := sshd.New(sshd.Config{HostKeySeed: manifest.SshHostKeySeed, Env: append(os.Environ(), "HOME="+m.Home)})
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ const joinEvery = 5 * time.Millisecond
 const patience = 3 * time.Minute
 
 // Agents runs simulated agents, which serve SSH with real processes, until its input ends. The first line of the
-// input is the server's URL, the others up to an empty line are tokens. It prints a line when all are connected.
+// input is the server's URL, the second is the home of the processes, the others up to an empty line are tokens. It prints a line when all are connected.
 func Agents(in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Scan()
@@ -37,8 +37,10 @@ func Agents(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	lines.Scan()
+	home := lines.Text()
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &crowd.Crowd{At: at, Shells: true}
+	c := &crowd.Crowd{At: at, Home: home}
 	defer c.Wait()
 	defer cancel()
 	n := int64(0)
@@ -70,7 +72,6 @@ func Agents(in io.Reader, out io.Writer) error {
 // startAgents runs Agents for the copies in a process of its own, and waits until all are connected. stop ends it.
 func startAgents(ctx context.Context, d *deployment, copies []seed.Clone) (pid int, stop func(), err error) {
 	cmd := exec.CommandContext(ctx, os.Args[0], "-measure", AgentsRole)
-	cmd.Env = append(os.Environ(), "HOME="+d.Dir) // sessions start a login shell, whose files of this user may be slow
 	cmd.Stderr = os.Stderr
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
@@ -82,7 +83,7 @@ func startAgents(ctx context.Context, d *deployment, copies []seed.Clone) (pid i
 	}
 	stop = func() { in.Close(); cmd.Wait() } //nolint:errcheck // it has nothing to report
 	var b strings.Builder
-	fmt.Fprintln(&b, d.Client.URL)
+	fmt.Fprintf(&b, "%s\n%s\n", d.Client.URL, d.Dir)
 	for _, c := range copies {
 		fmt.Fprintln(&b, c.Token)
 	}

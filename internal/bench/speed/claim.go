@@ -41,22 +41,7 @@ type shelf struct {
 // workspace, to the end of the first coder ssh. One claim runs at a time: the next one
 // starts when the build of the last one has ended. Other claims through a proxy show
 // where the time goes.
-func claimRows(ctx context.Context, c Config) (rows []figure.Row, err error) {
-	dir, err := os.MkdirTemp("", "coder-speed-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	r, err := rig.New(ctx, rig.Config{Binary: c.Coder, Dir: dir})
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	provisioner, err := r.StartProvisioner("provisioner", 2)
-	if err != nil {
-		return nil, err
-	}
-	defer rig.Terminate(provisioner)
+func claimRows(ctx context.Context, c Config, r *rig.Rig) (rows []figure.Row, err error) {
 	s := &shelf{Rig: r}
 	if err := s.push(ctx, c.Root); err != nil {
 		return nil, err

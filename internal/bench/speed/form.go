@@ -28,26 +28,12 @@ const (
 
 // formRows measures the time from a key in a parameter form to the evaluated form. The template has 27
 // files, 5 modules, 70 resources and 22 to 28 parameters; all forms are filled in at the same time.
-func formRows(ctx context.Context, c Config) (rows []figure.Row, err error) {
-	dir, err := os.MkdirTemp("", "coder-speed-")
-	if err != nil {
+func formRows(ctx context.Context, _ Config, r *rig.Rig) ([]figure.Row, error) {
+	template := filepath.Join(r.Dir, "template")
+	if err := writeFormTemplate(template); err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	r, err := rig.New(ctx, rig.Config{Binary: c.Coder, Dir: dir})
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	provisioner, err := r.StartProvisioner("provisioner", 1)
-	if err != nil {
-		return nil, err
-	}
-	defer rig.Terminate(provisioner)
-	if err := writeFormTemplate(filepath.Join(dir, "template")); err != nil {
-		return nil, err
-	}
-	if err := r.Run(ctx, "templates", "push", "large", "--directory", filepath.Join(dir, "template"), "--yes"); err != nil {
+	if err := r.Run(ctx, "templates", "push", "large", "--directory", template, "--yes"); err != nil {
 		return nil, err
 	}
 	templates, err := r.Client.Templates(ctx, nil)

@@ -6,11 +6,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/internal/bench"
 	"github.com/seed-2a7f8fe7/coder/internal/bench/figure"
+	"github.com/seed-2a7f8fe7/coder/internal/bench/rig"
 )
 
 // Config configures the measurements.
@@ -32,8 +34,30 @@ type measurement struct {
 // measurements are in the order in which they run.
 var measurements = []measurement{
 	{"pick-up", func(ctx context.Context, c Config) ([]figure.Row, error) { return bench.PickUp(ctx, c.Coder) }},
-	{"claim", claimRows},
-	{"form", formRows},
+	{"claim", deployed(claimRows, 2)},
+	{"form", deployed(formRows, 1)},
+}
+
+// deployed returns a measurement with a server and a provisioner of its own, with a number of slots.
+func deployed(rows func(context.Context, Config, *rig.Rig) ([]figure.Row, error), slots int) func(context.Context, Config) ([]figure.Row, error) {
+	return func(ctx context.Context, c Config) ([]figure.Row, error) {
+		dir, err := os.MkdirTemp("", "coder-speed-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		r, err := rig.New(ctx, rig.Config{Binary: c.Coder, Dir: dir})
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		provisioner, err := r.StartProvisioner("provisioner", slots)
+		if err != nil {
+			return nil, err
+		}
+		defer rig.Terminate(provisioner)
+		return rows(ctx, c, r)
+	}
 }
 
 // Run runs all measurements, or only c.Only, and prints the rows of each when it has ended.

@@ -1,7 +1,6 @@
 package mirrorapi_test
 
 import (
-	"bytes"
 	"net/http"
 	"runtime"
 	"strings"
@@ -71,16 +70,11 @@ func TestProvisionersRefuseAPoisonedTerraform(t *testing.T) {
 		t.Errorf("a site that sends other bytes: %v", err)
 	}
 	h.registry.Poison(target, nil)
-	change := func(b []byte) []byte {
-		b = bytes.Clone(b)
-		b[len(b)/2] ^= 1
-		return b
-	}
-	h.tamper.Store(&change)
+	h.tamper.Store(true)
 	if _, err := h.install(t, h.external()); err == nil { // hc-install does not tell why it unpacks nothing
 		t.Error("other bytes between the server and the provisioner are run")
 	}
-	h.tamper.Store(nil)
+	h.tamper.Store(false)
 	if _, err := h.install(t, h.external()); err != nil {
 		t.Error(err)
 	}

@@ -12,6 +12,11 @@ WHERE hostname = @hostname AND namespace = @namespace AND type = @type AND versi
 SELECT * FROM mirror_packages WHERE hostname = @hostname AND namespace = @namespace AND type = @type
 ORDER BY version, os, arch LIMIT 10000;
 
+-- name: MirrorOfVersion :one
+-- One of the packages of a version: all have the same checksums.
+SELECT * FROM mirror_packages WHERE hostname = @hostname AND namespace = @namespace AND type = @type AND version = @version
+ORDER BY os, arch LIMIT 1;
+
 -- name: MirrorPage :many
 SELECT * FROM mirror_packages ORDER BY hostname, namespace, type, version, os, arch LIMIT @lim OFFSET @off;
 

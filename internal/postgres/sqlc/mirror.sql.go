@@ -157,6 +157,47 @@ func (q *Queries) MirrorOfProvider(ctx context.Context, hostname string, namespa
 	return items, nil
 }
 
+const mirrorOfVersion = `-- name: MirrorOfVersion :one
+SELECT id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at, checksums, signature FROM mirror_packages WHERE hostname = $1 AND namespace = $2 AND type = $3 AND version = $4
+ORDER BY os, arch LIMIT 1
+`
+
+type MirrorOfVersionParams struct {
+	Hostname  string
+	Namespace string
+	Type      string
+	Version   string
+}
+
+// One of the packages of a version: all have the same checksums.
+func (q *Queries) MirrorOfVersion(ctx context.Context, arg MirrorOfVersionParams) (MirrorPackage, error) {
+	row := q.db.QueryRow(ctx, mirrorOfVersion,
+		arg.Hostname,
+		arg.Namespace,
+		arg.Type,
+		arg.Version,
+	)
+	var i MirrorPackage
+	err := row.Scan(
+		&i.ID,
+		&i.Hostname,
+		&i.Namespace,
+		&i.Type,
+		&i.Version,
+		&i.Os,
+		&i.Arch,
+		&i.Size,
+		&i.Sha256,
+		&i.H1,
+		&i.SignedBy,
+		&i.CreatedAt,
+		&i.UsedAt,
+		&i.Checksums,
+		&i.Signature,
+	)
+	return i, err
+}
+
 const mirrorOldest = `-- name: MirrorOldest :one
 SELECT id, size FROM mirror_packages WHERE id <> $1 ORDER BY used_at, id LIMIT 1
 `

@@ -66,8 +66,8 @@ func (f *Form) Parameters(static []codersdk.TemplateVersionParameter, in Input) 
 	return out, diags
 }
 
-// ordered returns the parameters in the order of an import: by order and name. What only the import
-// knows stays before what follows it there.
+// ordered returns the parameters by order and name. A parameter that only the import found keeps its
+// place before the parameter that follows it in the import.
 func (e *evaluation) ordered(static []codersdk.TemplateVersionParameter) []Parameter {
 	slices.SortFunc(e.out, func(a, b Parameter) int { return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Name, b.Name)) })
 	if !e.open {

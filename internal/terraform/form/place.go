@@ -122,7 +122,7 @@ type repetition struct {
 	keys     []cty.Value // of for_each
 }
 
-// repeat returns the instances of a block that count or for_each repeats.
+// repeat returns the instances of a block with the arguments count and for_each, which are nil if absent.
 func (p place) repeat(count, forEach hcl.Expression) repetition {
 	switch {
 	case count != nil:

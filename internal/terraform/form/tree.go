@@ -70,7 +70,6 @@ func readTree(archive, modules []byte) (*tree, error) {
 		installed[dir] = true
 	}
 	take := func(name string, size int64, r io.Reader) error {
-		name = path.Clean(name)
 		dir := path.Dir(name)
 		switch {
 		case len(t.dirs) > 0 && !installed[dir], !isConfiguration(name):
@@ -92,7 +91,7 @@ func readTree(archive, modules []byte) (*tree, error) {
 	return t, nil
 }
 
-// walk calls f with the regular files of a tar archive. Without an archive there are none.
+// walk calls f with the regular files of a tar archive and their clean names. Without an archive there are none.
 func walk(archive []byte, f func(name string, size int64, r io.Reader) error) error {
 	if archive == nil {
 		return nil
@@ -126,12 +125,8 @@ func Foreign(file string) bool {
 	return strings.HasSuffix(name, ".tf.json") || name == "override.tf" || strings.HasSuffix(name, "_override.tf")
 }
 
-// add keeps a file if it is configuration.
+// add keeps a file of configuration, whose name is clean.
 func (t *tree) add(name string, text []byte) {
-	name = path.Clean(name)
-	if !isConfiguration(name) {
-		return
-	}
 	dir := path.Dir(name)
 	t.foreign[dir] = t.foreign[dir] || Foreign(name)
 	t.files[dir] = append(t.files[dir], source{name, text})

@@ -14,7 +14,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
@@ -190,16 +189,14 @@ func (a *answer) message() string {
 
 // startMirror listens on the loopback address and writes Terraform's configuration into dir.
 func startMirror(mirror http.Handler, dir string, hosts []string) (*Mirror, error) {
-	word := rand.Text()
 	cert, root, err := loopbackCertificate()
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	m, base, err := listen(mirror, "/providers/", &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
 	if err != nil {
 		return nil, err
 	}
-	m := &Mirror{done: make(chan struct{})}
 	config := filepath.Join(dir, "mirror.tfrc")
 	certs := filepath.Join(dir, "certificates")
 	err = os.MkdirAll(certs, 0o700)
@@ -207,21 +204,38 @@ func startMirror(mirror http.Handler, dir string, hosts []string) (*Mirror, erro
 		err = os.WriteFile(filepath.Join(certs, "mirror.pem"), root, 0o600)
 	}
 	if err == nil {
-		err = os.WriteFile(config, mirrorConfig(l.Addr().String()+"/"+word, hosts), 0o600)
+		err = os.WriteFile(config, mirrorConfig(base, hosts), 0o600)
 	}
 	if err != nil {
-		return nil, errors.Join(err, l.Close())
+		m.Stop()
+		return nil, err
 	}
 	m.env = []string{"TF_CLI_CONFIG_FILE=" + config, "SSL_CERT_DIR=" + certificateDirs(certs)}
+	return m, nil
+}
+
+// listen serves the server's paths below prefix on the loopback address, with TLS unless it is nil. base is the
+// address with the random word that all paths start with.
+func listen(server http.Handler, prefix string, security *tls.Config) (m *Mirror, base string, err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, "", err
+	}
+	base = l.Addr().String() + "/"
+	if security != nil {
+		l = tls.NewListener(l, security)
+	}
+	word := rand.Text()
+	m = &Mirror{done: make(chan struct{})}
 	m.server = &http.Server{
-		Handler: m.handler(mirror, word, "/providers/"), TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
-		ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		Handler: m.handler(server, word, prefix), ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	go func() {
 		defer close(m.done)
-		m.server.ServeTLS(l, "", "") //nolint:errcheck // Stop ends it
+		m.server.Serve(l) //nolint:errcheck // Stop ends it
 	}()
-	return m, nil
+	return m, base + word, nil
 }
 
 // Stop closes the listener. It returns the last error of the server, "" for none.

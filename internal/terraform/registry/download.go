@@ -52,11 +52,11 @@ func (c *Client) Download(ctx context.Context, t providermirror.Target, w io.Wri
 	if err != nil {
 		return Archive{}, err
 	}
-	sums, key, err := c.checksums(ctx, t, d)
+	stated, key, err := c.stated(ctx, t, d)
 	if err != nil {
 		return Archive{}, err
 	}
-	want := sums[d.Filename]
+	want := providermirror.ParseChecksums(stated.Checksums)[d.Filename]
 	if want == nil {
 		return Archive{}, poisoned(t, "the registry's list of checksums does not name "+d.Filename)
 	}
@@ -87,9 +87,9 @@ func (c *Client) Download(ctx context.Context, t providermirror.Target, w io.Wri
 	}
 	out := Archive{Size: n, SHA256: want, SignedBy: key}
 	if t.IsRelease() {
-		out.Release, err = c.Release(ctx, t.Version)
+		out.Release = stated
 	}
-	return out, err
+	return out, nil
 }
 
 // poisoned returns the error of an archive that is not what it should be.
@@ -117,21 +117,22 @@ func (c *Client) describe(ctx context.Context, t providermirror.Target) (descrip
 	return d, nil
 }
 
-// checksums returns the checksums of a version by file name, and the key that signed them.
-func (c *Client) checksums(ctx context.Context, t providermirror.Target, d description) (map[string][]byte, string, error) {
+// stated returns the checksums of a version, and the id of the key that signed them, "" if the registry names no
+// key. Only those of Terraform come with their signature, which the provisioner checks.
+func (c *Client) stated(ctx context.Context, t providermirror.Target, d description) (out providermirror.Release, key string, err error) {
+	if t.IsRelease() {
+		out, err = c.Release(ctx, t.Version)
+		return out, "", err
+	}
 	at, err := secure(d.at, d.Checksums)
 	if err != nil {
-		return nil, "", err
+		return out, "", err
 	}
-	text, err := c.read(ctx, at)
-	if err != nil {
-		return nil, "", fmt.Errorf("read the checksums of %s: %w", t, err)
+	if out.Checksums, err = c.read(ctx, at); err != nil {
+		return out, "", fmt.Errorf("read the checksums of %s: %w", t, err)
 	}
-	key, err := c.verify(ctx, t, d, text)
-	if err != nil {
-		return nil, "", err
-	}
-	return providermirror.ParseChecksums(text), key, nil
+	key, err = c.verify(ctx, t, d, out.Checksums)
+	return out, key, err
 }
 
 // verify checks the signature of checksums if the registry names keys. It returns the id of the key.

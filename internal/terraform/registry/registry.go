@@ -105,10 +105,11 @@ func (c *Client) Checksums(ctx context.Context, p providermirror.Provider, v Ver
 	if err != nil {
 		return nil, err
 	}
-	sums, _, err := c.checksums(ctx, t, d)
+	stated, _, err := c.stated(ctx, t, d)
 	if err != nil {
 		return nil, err
 	}
+	sums := providermirror.ParseChecksums(stated.Checksums)
 	out := map[providermirror.Platform][]byte{}
 	for _, platform := range v.Platforms {
 		t.Platform = platform

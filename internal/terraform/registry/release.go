@@ -33,7 +33,7 @@ func releaseURL(version string) *url.URL {
 	return &url.URL{Scheme: "https", Host: providermirror.Releases, Path: "/terraform/" + version + "/"}
 }
 
-// describeRelease returns where an archive of Terraform and its checksums are.
+// describeRelease returns where an archive of Terraform is.
 func describeRelease(t providermirror.Target) description {
-	return description{at: releaseURL(t.Version), Filename: t.Filename(), Download: t.Filename(), Checksums: providermirror.ChecksumsName(t.Version)}
+	return description{at: releaseURL(t.Version), Filename: t.Filename(), Download: t.Filename()}
 }

@@ -19,7 +19,7 @@ export async function addRights(client: QueryClient, workspaces: Workspace[]): P
       ),
     ),
   );
-  const granted: Record<string, boolean> = await request.catch(() => ({})); // a list is worth more than its buttons
+  const granted: Record<string, boolean> = await request.catch(() => ({})); // without an answer, rows have no buttons
   return workspaces.map((workspace) => ({
     ...workspace,
     rights: actions.filter((action) => granted[`${workspace.id} ${action}`]),
