@@ -43,7 +43,7 @@ const MetadataEvery = 10 * time.Second
 // Crowd is a set of simulated agents. It is safe for concurrent use.
 type Crowd struct {
 	At        *url.URL              // the server
-	Home      string                // of the processes of SSH sessions, without the login files of whoever measures; "" means no SSH
+	Home      string                // of the processes of SSH sessions, without the login files of this user; "" means no SSH
 	Connected atomic.Int64          // number of connected agents
 	Dials     atomic.Int64          // so far
 	Reports   atomic.Int64          // so far
