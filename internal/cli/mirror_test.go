@@ -33,7 +33,7 @@ func TestMirrorCommands(t *testing.T) {
 	}
 	here := withMirror(t, r)
 	here.commands(`
-		mirror list => No template needs a provider.
+		mirror list => No template needs a provider or a module.
 		mirror pull
 		! mirror export none.tar => The mirror stores nothing; run 'coder mirror pull' first
 	`)
@@ -56,7 +56,7 @@ func TestMirrorCommands(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "providers.tar")
 	here.commands(`
 		mirror list --platform linux_arm64 => registry.terraform.io/acme/two
-		mirror list --platform linux_arm64 --column provider,version,stored,problem => 1.2.3
+		mirror list --platform linux_arm64 --column package,version,stored,problem => 1.2.3
 		! mirror list --platform linux => "linux" is not a platform
 		! mirror pull --platform linux_arm64 => 1 of 3 archives were not stored
 		mirror list --platform linux_arm64 --output json => "stored": true

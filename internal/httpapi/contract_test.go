@@ -62,6 +62,8 @@ var ours = []string{
 	"GET /organizations/{}/provisionerjobs/{}/explain",
 	"GET /organizations/{}/provisionerqueue",
 	"GET /mirror",
+	"GET /mirror/modules/{}/{}/{}/{}/versions",
+	"GET /mirror/modules/{}/{}/{}/{}/{}/{}",
 	"GET /mirror/providers/{}/{}/{}/{}",
 	"GET /mirror/releases/terraform/{}/{}",
 	"GET /mirror/packages",

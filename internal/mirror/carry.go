@@ -192,7 +192,7 @@ func (s *Service) importOne(ctx context.Context, p carried, r io.Reader) (row sq
 		Size: p.Size, SHA256: want, Release: providermirror.Release{Checksums: p.Checksums, Signature: p.Signature},
 	})
 	if err == nil && stored {
-		s.Log.Info("imported a provider", "archive", p.Target.String(), "bytes", p.Size)
+		s.Log.Info("imported an archive", "archive", p.Target.String(), "bytes", p.Size)
 	}
 	return row, stored, err
 }

@@ -103,7 +103,7 @@ func (s *Service) fetch(ctx context.Context, t providermirror.Target) (sqlc.Mirr
 	defer func() { <-s.slots }()
 	row, err := s.download(ctx, t)
 	if err != nil {
-		s.Log.Warn("fetching a provider failed", "archive", t.String(), "error", err)
+		s.Log.Warn("fetching an archive failed", "archive", t.String(), "error", err)
 	}
 	return row, s.without(t.Provider, false, err)
 }
@@ -121,7 +121,7 @@ func (s *Service) download(ctx context.Context, t providermirror.Target) (sqlc.M
 	}
 	row, _, err := s.keep(ctx, t, f, a)
 	if err == nil {
-		s.Log.Info("stored a provider", "archive", t.String(), "bytes", a.Size, "signed_by", a.SignedBy)
+		s.Log.Info("stored an archive", "archive", t.String(), "bytes", a.Size, "signed_by", a.SignedBy)
 	}
 	return row, err
 }

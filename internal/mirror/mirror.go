@@ -1,6 +1,6 @@
 // Package mirror is the provider mirror of the server: it stores the archives of Terraform and OpenTofu
-// providers, and of Terraform itself, in PostgreSQL, where every replica reads them, and fetches missing ones
-// from their registries.
+// providers, of modules, and of Terraform itself, in PostgreSQL, where every replica reads them, and fetches
+// missing ones from their registries.
 //
 // An archive is stored after its checksum and its signature were checked, with all its chunks in one
 // transaction: a server that dies during a download leaves nothing. It is checked again whenever it is
@@ -124,7 +124,7 @@ func target(r sqlc.MirrorPackage) providermirror.Target {
 	}
 }
 
-// Versions returns the versions of a provider that are stored or that its registry has.
+// Versions returns the versions of a provider or a module that are stored or that its registry has.
 func (s *Service) Versions(ctx context.Context, p providermirror.Provider) (providermirror.Versions, error) {
 	out := providermirror.Versions{Versions: map[string]struct{}{}}
 	if err := s.enabled(); err != nil {
@@ -193,7 +193,7 @@ func (s *Service) stored(ctx context.Context, p providermirror.Provider) ([]sqlc
 	return s.Store.MirrorOfProvider(ctx, p.Hostname, p.Namespace, p.Type)
 }
 
-// errNoUpstream is the error for providers of registries that are no upstream.
+// errNoUpstream is the error for what comes from registries that are no upstream.
 var errNoUpstream = errors.New("its registry is not in --mirror-upstreams")
 
 // upstream returns the versions that the registry has.
@@ -230,13 +230,13 @@ func (s *Service) without(p providermirror.Provider, stored bool, err error) err
 	case err == nil || stored && absent:
 		return nil
 	case stored && unreachable:
-		s.Log.Info("the registry cannot be reached; stored archives are served", "provider", p.String(), "error", err)
+		s.Log.Info("the registry cannot be reached; stored archives are served", "address", p.String(), "error", err)
 		return nil
 	case absent:
-		return codersdk.Errorf(codersdk.CodeNotFound, "The mirror does not have the provider %s", p).WithDetail("%s", err)
+		return codersdk.Errorf(codersdk.CodeNotFound, "The mirror does not have %s", p).WithDetail("%s", err)
 	case unreachable:
 		return codersdk.Errorf(codersdk.CodeUnavailable,
-			"The mirror does not have the provider %s, and its registry cannot be reached; carry the provider in with 'coder mirror import'", p).WithCause(err)
+			"The mirror does not have %s, and its registry cannot be reached; carry it in with 'coder mirror import'", p).WithCause(err)
 	}
 	return err
 }

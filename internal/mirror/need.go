@@ -92,10 +92,15 @@ func (n *needs) read(ctx context.Context, t sqlc.MirrorTemplatesRow) error {
 		}
 	}
 	name := t.Organization + "/" + t.Template
-	providers, err := require.Read(source, modules)
+	providers, used, err := require.Read(source, modules)
 	if err != nil {
-		n.service.Log.Warn("the providers of a template cannot be read", "template", name, "error", err)
+		n.service.Log.Warn("the requirements of a template cannot be read", "template", name, "error", err)
 		return nil // its import would have failed the same way
+	}
+	for _, m := range used {
+		if err := n.addModule(ctx, name, m); err != nil {
+			return err
+		}
 	}
 	for _, p := range providers {
 		address, err := providermirror.ParseProvider(p.Source, n.fallback)

@@ -24,12 +24,12 @@ func Commands(a *command.Run) []*command.Command {
 	return []*command.Command{{
 		Name:  "mirror",
 		Short: "Manage the provider mirror of the server",
-		Long: "The server stores Terraform and OpenTofu providers if it runs with --mirror. For a network without a way to the " +
+		Long: "The server stores Terraform, and providers and modules for it and OpenTofu, if it runs with --mirror. For a network without a way to the " +
 			"registries, pull and export them on a server that has one, and import the file here.",
 		Examples: []command.Example{
-			{Text: "List the providers that templates need", Line: "coder mirror list"},
-			{Text: "Fetch them, and write them to a file", Line: "coder mirror pull && coder mirror export providers.tar"},
-			{Text: "Store them in another server", Line: "coder mirror import providers.tar"},
+			{Text: "List what templates need", Line: "coder mirror list"},
+			{Text: "Fetch them, and write them to a file", Line: "coder mirror pull && coder mirror export mirror.tar"},
+			{Text: "Store them in another server", Line: "coder mirror import mirror.tar"},
 		},
 		Subs: []*command.Command{listCommand(a), pullCommand(a), exportCommand(a), importCommand(a)},
 	}}
@@ -59,7 +59,7 @@ func listCommand(a *command.Run) *command.Command {
 	type row = providermirror.Need
 	l := &command.Listing[row]{
 		All: []command.Column[row]{
-			{Name: "provider", Show: func(n row) string { return n.Provider.String() }},
+			{Name: "package", Show: func(n row) string { return n.Provider.String() }},
 			{Name: "version", Show: func(n row) string { return n.Version }},
 			{Name: "platform", Show: func(n row) string { return n.Platform.String() }},
 			{Name: "stored", Show: func(n row) string { return strconv.FormatBool(n.Stored) }},
@@ -68,13 +68,14 @@ func listCommand(a *command.Run) *command.Command {
 			{Name: "templates", Show: func(n row) string { return strings.Join(n.Templates, ", ") }},
 			{Name: "problem", Show: func(n row) string { return n.Problem }},
 		},
-		NoMatch: "No template needs a provider.",
+		NoMatch: "No template needs a provider or a module.",
 	}
 	var n needOptions
 	return &command.Command{
-		Name: "list", Max: 0, Short: "List the providers that the active versions of templates need",
-		Long: "The version is that of the template's lock file, or else the newest known one that fulfills the constraints.",
-		Options: append(n.options(), l.ColumnOption("provider,version,platform,stored,templates,problem"),
+		Name: "list", Max: 0, Short: "List the providers and modules that the active versions of templates need",
+		Long: "The version of a provider is that of the template's lock file, or else the newest known one that fulfills the constraints; " +
+			"that of a module is the one that the import of the template installed.",
+		Options: append(n.options(), l.ColumnOption("package,version,platform,stored,templates,problem"),
 			l.FormatOption()),
 		Run: func(ctx context.Context, _ []string) error {
 			c, err := a.Client(ctx)
@@ -93,7 +94,7 @@ func listCommand(a *command.Run) *command.Command {
 func pullCommand(a *command.Run) *command.Command {
 	var n needOptions
 	return &command.Command{
-		Name: "pull", Max: 0, Short: "Fetch the providers that the active versions of templates need",
+		Name: "pull", Max: 0, Short: "Fetch the providers and modules that the active versions of templates need",
 		Options: n.options(),
 		Run: func(ctx context.Context, _ []string) error {
 			c, err := a.Client(ctx)
@@ -137,7 +138,7 @@ func pull(ctx context.Context, a *command.Run, c *codersdk.Client, list []provid
 
 func exportCommand(a *command.Run) *command.Command {
 	return &command.Command{
-		Name: "export", Args: "<file>", Min: 1, Max: 1, Short: "Write all stored providers to a tar file",
+		Name: "export", Args: "<file>", Min: 1, Max: 1, Short: "Write all stored archives to a tar file",
 		Run: func(ctx context.Context, args []string) error {
 			c, err := a.Client(ctx)
 			if err != nil {
@@ -178,7 +179,7 @@ func export(ctx context.Context, c *codersdk.Client, name string) (n int64, err 
 
 func importCommand(a *command.Run) *command.Command {
 	return &command.Command{
-		Name: "import", Args: "<file>", Min: 1, Max: 1, Short: "Store the providers of an exported file",
+		Name: "import", Args: "<file>", Min: 1, Max: 1, Short: "Store the archives of an exported file",
 		Run: func(ctx context.Context, args []string) error {
 			c, err := a.Client(ctx)
 			if err != nil {

@@ -28,7 +28,10 @@ const gapURL = "MIRROR_GAP_DATABASE"
 // gapNames are the providers of the builds without a network.
 func gapNames() []string { return []string{"one", "two", "three", "four", "five"} }
 
-// TestAirGap stores providers, then runs TestInsideTheGap in a network namespace that has only a loopback
+// gapModules are the modules of the builds without a network.
+func gapModules() []string { return append(gapNames(), "six", "seven", "eight", "nine", "ten") }
+
+// TestAirGap stores providers and modules, then runs TestInsideTheGap in a network namespace that has only a loopback
 // interface.
 func TestAirGap(t *testing.T) {
 	url := postgrestest.URL(t)
@@ -47,6 +50,11 @@ func TestAirGap(t *testing.T) {
 	})
 	for _, name := range gapNames() {
 		if _, err := s.Open(t.Context(), h.publish(t, name, "1.0.0")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range gapModules() {
+		if _, err := s.Open(t.Context(), h.publishModule(t, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -80,16 +88,17 @@ func TestInsideTheGap(t *testing.T) {
 	defer store.Close()
 	h := &house{}
 	h.serve(t, mirror.Config{Store: store, Registry: registry.New(nil, time.Now)})
-	e, source := h.engine(t, key), template(t, gapNames()...)
+	e, source := h.engine(t, key), packed(t, usesOf(gapNames()...)+callsOf(gapModules()...))
 	os.Unsetenv("HTTPS_PROXY") //nolint:errcheck // a packet that tries to leave is counted
-	if problem := build(t, e, source); problem != "" {
+	problem, modules := buildWith(t, e, source, nil)
+	if problem != "" {
 		t.Fatal(problem)
 	}
 	if h.bytes.Load() == 0 {
 		t.Error("the first build read nothing")
 	}
 	h.bytes.Store(0)
-	if problem := build(t, e, source); problem != "" {
+	if problem, _ := buildWith(t, e, source, modules); problem != "" {
 		t.Fatal(problem)
 	}
 	if n := h.bytes.Load(); n != 0 {

@@ -1,5 +1,5 @@
-// Package mirrorapi serves the provider mirror: the network mirror protocol of Terraform and OpenTofu, and
-// the endpoints that fill the mirror.
+// Package mirrorapi serves the provider mirror: the network mirror protocol and the module registry protocol of
+// Terraform and OpenTofu, and the endpoints that fill the mirror.
 package mirrorapi
 
 import (
@@ -41,14 +41,20 @@ func (a *API) Routes() []rest.Route {
 		{Method: "GET", Path: ProviderPath, Summary: "Get a document or an archive of a provider",
 			About: "The network mirror protocol of Terraform and OpenTofu, for users and provisioners: index.json, <version>.json and archives.",
 			Auth:  rest.AuthSelf, Handler: a.authenticated(a.getProvider)},
+		{Method: "GET", Path: ModulePath, Summary: "List the versions of a module",
+			About: "The module registry protocol of Terraform and OpenTofu, for users and provisioners.",
+			Auth:  rest.AuthSelf, Out: providermirror.ModuleVersions{}, Handler: a.authenticated(a.getModule)},
+		{Method: "GET", Path: ModuleFilePath, Summary: "Get the location or the archive of a module",
+			About: "The module registry protocol of Terraform and OpenTofu, for users and provisioners: download, and the archive that it names.",
+			Auth:  rest.AuthSelf, Handler: a.authenticated(a.getModuleFile)},
 		{Method: "GET", Path: ReleasePath, Summary: "Get a file of a release of Terraform",
 			About: "For users and provisioners: index.json, archives, and checksums with their signature, as on releases.hashicorp.com.",
 			Auth:  rest.AuthSelf, Handler: a.authenticated(a.getRelease)},
-		{Method: "GET", Path: Path + "/packages", Summary: "List the stored archives of providers",
+		{Method: "GET", Path: Path + "/packages", Summary: "List the stored archives",
 			Query: rest.Paged(), Action: read, Resource: resource, Out: []providermirror.Package{}, Handler: a.list},
-		{Method: "POST", Path: Path + "/packages", Summary: "Fetch an archive of a provider from its registry",
+		{Method: "POST", Path: Path + "/packages", Summary: "Fetch an archive from its registry",
 			Action: update, Resource: resource, In: providermirror.PullRequest{}, Out: providermirror.Package{}, Handler: a.pull},
-		{Method: "GET", Path: Path + "/needs", Summary: "List the archives of providers that the active versions of templates need",
+		{Method: "GET", Path: Path + "/needs", Summary: "List the archives that the active versions of templates need",
 			Query: []rest.Param{
 				{Name: "platform", Type: "string", About: "Platform such as linux_amd64; can be repeated. Without it, that of the server."},
 				{Name: "registry", Type: "string", About: "Registry of providers without a hostname; without it, registry.terraform.io."},
@@ -73,7 +79,7 @@ func (a *API) authenticated(next rest.HandlerFunc) rest.HandlerFunc {
 }
 
 // ServeProvisioner serves what provisioners read to the built-in ones, which need no credentials: /,
-// /providers/ and /releases/.
+// /providers/, /modules/ and /releases/.
 func (a *API) ServeProvisioner() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, h rest.HandlerFunc) {
@@ -85,6 +91,8 @@ func (a *API) ServeProvisioner() http.Handler {
 	}
 	handle("/{$}", a.getStatus)
 	handle(strings.TrimPrefix(ProviderPath, Path), a.getProvider)
+	handle(strings.TrimPrefix(ModulePath, Path), a.getModule)
+	handle(strings.TrimPrefix(ModuleFilePath, Path), a.getModuleFile)
 	handle(strings.TrimPrefix(ReleasePath, Path), a.getRelease)
 	return mux
 }

@@ -152,14 +152,24 @@ func (h *house) publish(t *testing.T, name, version string) providermirror.Targe
 // template uses providers of acme.
 func template(t *testing.T, names ...string) []byte {
 	t.Helper()
+	return packed(t, usesOf(names...))
+}
+
+// usesOf returns a configuration that uses providers of acme.
+func usesOf(names ...string) string {
 	var required, used strings.Builder
 	for _, name := range names {
 		fmt.Fprintf(&required, "    %s = {\n      source  = \"acme/%s\"\n      version = \"~> 1.0\"\n    }\n", name, name)
 		fmt.Fprintf(&used, "data \"coder_provisioner\" %q {\n  provider = %s\n}\n", name, name)
 		fmt.Fprintf(&used, "resource \"terraform_data\" %q {\n  input = data.coder_provisioner.%s.os\n}\n", name, name)
 	}
+	return "terraform {\n  required_providers {\n" + required.String() + "  }\n}\n" + used.String()
+}
+
+// packed returns a template with one file.
+func packed(t *testing.T, source string) []byte {
+	t.Helper()
 	dir := t.TempDir()
-	source := "terraform {\n  required_providers {\n" + required.String() + "  }\n}\n" + used.String()
 	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -173,18 +183,26 @@ func template(t *testing.T, names ...string) []byte {
 // build runs a build and returns the error for the template's author, "" for none.
 func build(t *testing.T, e *terraform.Engine, source []byte) string {
 	t.Helper()
+	problem, _ := buildWith(t, e, source, nil)
+	return problem
+}
+
+// buildWith runs a build with the modules that an earlier build of this provisioner installed, which their hash names.
+// It returns the hash of the modules, too.
+func buildWith(t *testing.T, e *terraform.Engine, source, modules []byte) (problem string, hash []byte) {
+	t.Helper()
 	var log bytes.Buffer
 	s, err := e.Open(t.Context(), &provisioner.Config{}, func(l *provisioner.Log) { fmt.Fprintln(&log, l.GetOutput()) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	done, err := s.Init(t.Context(), &provisioner.InitRequest{TemplateSourceArchive: source, OmitModuleFiles: true})
+	done, err := s.Init(t.Context(), &provisioner.InitRequest{TemplateSourceArchive: source, OmitModuleFiles: true, InitialModuleTarHash: modules})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if done.GetError() != "" {
-		return done.GetError()
+		return done.GetError(), nil
 	}
 	meta := &provisioner.Metadata{WorkspaceTransition: provisioner.WorkspaceTransition_START, WorkspaceName: "dev", WorkspaceOwner: "owner", WorkspaceBuildId: "1"}
 	plan, err := s.Plan(t.Context(), &provisioner.PlanRequest{Metadata: meta})
@@ -198,7 +216,7 @@ func build(t *testing.T, e *terraform.Engine, source []byte) string {
 	if !bytes.Contains(apply.GetState(), []byte(runtime.GOOS)) {
 		t.Errorf("the state lacks what the providers read:\n%s", apply.GetState())
 	}
-	return ""
+	return "", done.GetModuleFilesHash()
 }
 
 func TestBuildsUseTheMirror(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package registrytest runs a Terraform provider registry, and a site with releases of Terraform, for tests.
+// Package registrytest runs a Terraform registry of providers and modules, and a site with releases of Terraform, for tests.
 package registrytest
 
 import (
@@ -36,6 +36,8 @@ type Registry struct {
 
 	mu       sync.Mutex
 	archives map[providermirror.Target][]byte
+	modules  map[providermirror.Target]string // sources
+	files    map[string][]byte                // by host and path
 	// poisoned has data that replaces archives, but not their checksums.
 	poisoned     map[providermirror.Target][]byte
 	forgedSigner *openpgp.Entity
@@ -48,7 +50,8 @@ type Registry struct {
 func New(t testing.TB) *Registry {
 	t.Helper()
 	r := &Registry{
-		signer: newSigningKey(t), archives: map[providermirror.Target][]byte{}, poisoned: map[providermirror.Target][]byte{}, paused: make(chan struct{}, 16),
+		signer: newSigningKey(t), archives: map[providermirror.Target][]byte{}, poisoned: map[providermirror.Target][]byte{},
+		modules: map[providermirror.Target]string{}, files: map[string][]byte{}, paused: make(chan struct{}, 16),
 	}
 	r.server = httptest.NewTLSServer(r)
 	t.Cleanup(r.server.Close)
@@ -166,7 +169,7 @@ func (r *Registry) Hold() (paused <-chan struct{}, resume func()) {
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.Requests.Add(1)
 	r.mu.Lock()
-	down, release := r.down, r.release
+	down, release, file := r.down, r.release, r.files[req.Host+req.URL.Path]
 	r.mu.Unlock()
 	if down {
 		panic(http.ErrAbortHandler)
@@ -174,8 +177,13 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	path := strings.Trim(req.URL.Path, "/")
 	parts := strings.Split(path, "/")
 	switch {
+	case file != nil:
+		r.Archives.Add(1)
+		w.Write(file) //nolint:errcheck // the client notices
 	case path == ".well-known/terraform.json":
-		writeJSON(w, map[string]string{"providers.v1": "/v1/providers/"})
+		writeJSON(w, map[string]string{"providers.v1": "/v1/providers/", "modules.v1": "/v1/modules/"})
+	case strings.HasPrefix(path, "v1/modules/") && len(parts) > 5:
+		r.serveModule(w, req, parts[2:])
 	case len(parts) == 5 && parts[4] == "versions":
 		r.serveVersions(w, req, providermirror.Provider{Hostname: req.Host, Namespace: parts[2], Type: parts[3]})
 	case len(parts) == 8 && parts[5] == "download":

@@ -10,17 +10,18 @@ import (
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// Default hostnames of providers whose source has none.
+// Public registries. The first two are the hostnames of providers and modules whose source has none.
 const (
 	TerraformRegistry = "registry.terraform.io"
 	OpenTofuRegistry  = "registry.opentofu.org"
+	CoderRegistry     = "registry.coder.com"
 )
 
-// Provider is the address of a provider, all parts in lower case.
+// Provider is the address of a provider, all parts in lower case, of a module or of Terraform itself.
 type Provider struct {
 	Hostname  string `json:"hostname"` // of the origin registry, with its port if it has one
 	Namespace string `json:"namespace"`
-	Type      string `json:"type"`
+	Type      string `json:"type"` // name/system for modules
 }
 
 // String returns the address with its hostname, such as registry.terraform.io/hashicorp/random.
@@ -32,10 +33,15 @@ type Platform struct {
 	Arch string `json:"arch"`
 }
 
-// String returns the platform in the form of Terraform, such as linux_amd64.
-func (p Platform) String() string { return p.OS + "_" + p.Arch }
+// String returns the platform in the form of Terraform, such as linux_amd64; "" for that of modules.
+func (p Platform) String() string {
+	if p == (Platform{}) {
+		return ""
+	}
+	return p.OS + "_" + p.Arch
+}
 
-// Target is one archive of a provider.
+// Target is one archive. That of a module has no platform.
 type Target struct {
 	Provider
 	Version string `json:"version"`
@@ -44,11 +50,18 @@ type Target struct {
 
 // String names the archive in messages.
 func (t Target) String() string {
-	return t.Provider.String() + " " + t.Version + " for " + t.Platform.String()
+	out := t.Provider.String() + " " + t.Version
+	if t.IsModule() {
+		return out
+	}
+	return out + " for " + t.Platform.String()
 }
 
 // Filename returns the name of the archive in a mirror.
 func (t Target) Filename() string {
+	if t.IsModule() {
+		return t.Version + ".zip"
+	}
 	if t.IsRelease() {
 		return t.Type + "_" + t.Version + "_" + t.Platform.String() + ".zip"
 	}
@@ -94,6 +107,9 @@ func (p Provider) Check() error {
 	if err := CheckHostname("provider", p.Hostname); err != nil {
 		return err
 	}
+	if p.IsModule() {
+		return p.checkModule()
+	}
 	for _, s := range []string{p.Namespace, p.Type} {
 		if len(s) > maxName || !part.MatchString(s) {
 			return codersdk.Invalid("provider", "%.200q is not the address of a provider; use hostname/namespace/type", p.String())
@@ -109,6 +125,12 @@ func (t Target) Check() error {
 	}
 	if err := CheckVersion(t.Version); err != nil {
 		return err
+	}
+	if t.IsModule() && t.Platform == (Platform{}) {
+		return nil
+	}
+	if t.IsModule() {
+		return codersdk.Invalid("os", "a module has no platform")
 	}
 	return t.Platform.Check()
 }

@@ -31,14 +31,16 @@ type Config struct {
 func (c *Config) Options() []*option.Option {
 	return option.Under(
 		"Provisioning",
-		option.Bool(&c.Enable, "mirror", "Store Terraform and the providers of templates, and serve them to provisioners").
+		option.Bool(&c.Enable, "mirror", "Store Terraform and the providers and modules of templates, and serve them to provisioners").
 			Env("CODER_MIRROR").
 			YAML("provisioning.mirror.enable").
 			Def("false"),
-		option.List(&c.Upstreams, "mirror-upstreams", "Registries of missing providers, and the site with Terraform's releases; \"\" for none").
+		option.List(&c.Upstreams, "mirror-upstreams", "Registries of missing providers and modules, and the site with Terraform's releases; \"\" for none").
 			Env("CODER_MIRROR_UPSTREAMS").
 			YAML("provisioning.mirror.upstreams").
-			Def(strings.Join([]string{providermirror.TerraformRegistry, providermirror.OpenTofuRegistry, providermirror.Releases}, ",")),
+			Def(strings.Join([]string{
+				providermirror.TerraformRegistry, providermirror.OpenTofuRegistry, providermirror.CoderRegistry, providermirror.Releases,
+			}, ",")),
 		option.Int(&c.MaxBytes, "mirror-max-bytes", "Total size of the stored archives in bytes; the least recently used are removed first").
 			Env("CODER_MIRROR_MAX_BYTES").
 			YAML("provisioning.mirror.maxBytes").

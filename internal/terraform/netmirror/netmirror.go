@@ -1,5 +1,5 @@
-// Package netmirror lets one run of Terraform or OpenTofu install providers from the mirror of the server, and
-// provisioners install Terraform from it.
+// Package netmirror lets one run of Terraform or OpenTofu install providers and modules from the mirror of the
+// server, and provisioners install Terraform from it.
 package netmirror
 
 import (
@@ -193,7 +193,7 @@ func startMirror(mirror http.Handler, dir string, hosts []string) (*Mirror, erro
 	if err != nil {
 		return nil, err
 	}
-	m, base, err := listen(mirror, "/providers/", &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
+	m, base, err := listen(mirror, "/", &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
 	if err != nil {
 		return nil, err
 	}
@@ -250,24 +250,31 @@ func (m *Mirror) Stop() string {
 	return m.refusal
 }
 
-// mirrorConfig is Terraform's CLI configuration: providers of hosts come from the listener, all others
+// mirrorConfig is Terraform's CLI configuration: providers and modules of hosts come from the listener, all others
 // from where they are.
 func mirrorConfig(base string, hosts []string) []byte {
+	var registries strings.Builder
 	patterns := make([]string, 0, len(hosts))
 	for _, h := range hosts {
 		patterns = append(patterns, fmt.Sprintf("%q", h+"/*/*"))
+		fmt.Fprintf(&registries, `host %q {
+  services = {
+    "modules.v1" = "https://%s/modules/%s/"
+  }
+}
+`, h, base, h)
 	}
 	list := strings.Join(patterns, ", ")
 	return fmt.Appendf(nil, `provider_installation {
   network_mirror {
-    url     = "https://%s/"
+    url     = "https://%s/providers/"
     include = [%s]
   }
   direct {
     exclude = [%s]
   }
 }
-`, base, list, list)
+%s`, base, list, list, &registries)
 }
 
 // certificateDirs returns the directories of trusted certificates with one more.

@@ -46,8 +46,12 @@ type description struct {
 const downloadTimeout = 30 * time.Minute
 
 // Download writes the archive of a target to w, at most limit bytes. Only after it returned nil is the
-// archive what the registry's signed checksums state: the caller discards what an error left.
+// archive what the registry's signed checksums state: the caller discards what an error left. Registries state no
+// checksums of modules; the archive of a module is made from its files.
 func (c *Client) Download(ctx context.Context, t providermirror.Target, w io.Writer, limit int64) (Archive, error) {
+	if t.IsModule() {
+		return c.downloadModule(ctx, t, w)
+	}
 	d, err := c.describe(ctx, t)
 	if err != nil {
 		return Archive{}, err

@@ -1,5 +1,5 @@
-// Package registry fetches providers from a Terraform or OpenTofu registry: service discovery, the provider
-// registry protocol, and the checksums and signatures of archives.
+// Package registry fetches providers and modules from a Terraform or OpenTofu registry: service discovery, the
+// protocols of both, and the checksums and signatures of archives.
 package registry
 
 import (
@@ -24,9 +24,15 @@ type Client struct {
 	http *http.Client
 	now  func() time.Time
 
-	mu   sync.Mutex
-	base map[string]*url.URL  // of the provider protocol, by hostname
-	down map[string]time.Time // until when a registry that did not answer is not asked again
+	mu    sync.Mutex
+	found map[string]services  // by hostname
+	down  map[string]time.Time // until when a registry that did not answer is not asked again
+}
+
+// services are the addresses of the protocols of a registry, relative to its own; "" for absent ones.
+type services struct {
+	Providers string `json:"providers.v1"`
+	Modules   string `json:"modules.v1"`
 }
 
 // Bounds of answers and of their time.
@@ -57,19 +63,22 @@ func New(transport http.RoundTripper, now func() time.Time) *Client {
 	}
 	return &Client{
 		http: &http.Client{Transport: transport, CheckRedirect: check}, now: now,
-		base: map[string]*url.URL{}, down: map[string]time.Time{},
+		found: map[string]services{}, down: map[string]time.Time{},
 	}
 }
 
-// Version is a version of a provider with its platforms.
+// Version is a version of a provider with its platforms, or of a module without any.
 type Version struct {
 	Version   string
 	Platforms []providermirror.Platform
 }
 
-// Versions returns the versions of a provider. The error is codersdk.CodeNotFound if the registry does not
-// know the provider, and wraps ErrUnreachable if the registry does not answer.
+// Versions returns the versions of a provider or a module. The error is codersdk.CodeNotFound if the registry does
+// not know it, and wraps ErrUnreachable if the registry does not answer.
 func (c *Client) Versions(ctx context.Context, p providermirror.Provider) ([]Version, error) {
+	if p.IsModule() {
+		return c.moduleVersions(ctx, p)
+	}
 	at, err := c.address(ctx, p, "versions")
 	if err != nil {
 		return nil, err
@@ -120,41 +129,43 @@ func (c *Client) Checksums(ctx context.Context, p providermirror.Provider, v Ver
 	return out, nil
 }
 
-// address returns the address of a document of a provider.
+// address returns the address of a document of a provider or a module.
 func (c *Client) address(ctx context.Context, p providermirror.Provider, rest ...string) (*url.URL, error) {
-	base, err := c.discover(ctx, p.Hostname)
+	at := &url.URL{Scheme: "https", Host: p.Hostname, Path: "/.well-known/terraform.json"}
+	s, err := c.discover(ctx, at)
 	if err != nil {
 		return nil, err
+	}
+	reference, kind := s.Providers, "providers"
+	if p.IsModule() {
+		reference, kind = s.Modules, "modules"
+	}
+	base, err := secure(at, reference)
+	if err != nil || reference == "" {
+		return nil, codersdk.Errorf(codersdk.CodeNotFound, "%s is not a registry of %s", p.Hostname, kind)
 	}
 	return base.JoinPath(append([]string{p.Namespace, p.Type}, rest...)...), nil
 }
 
-// discover returns the base address of the provider protocol of a registry.
-func (c *Client) discover(ctx context.Context, hostname string) (*url.URL, error) {
+// discover returns the services of the registry with a discovery document.
+func (c *Client) discover(ctx context.Context, at *url.URL) (services, error) {
 	c.mu.Lock()
-	base, down := c.base[hostname], c.down[hostname]
+	s, known := c.found[at.Host]
+	down := c.down[at.Host]
 	c.mu.Unlock()
 	if c.now().Before(down) {
-		return nil, fmt.Errorf("%w: %s did not answer a moment ago", ErrUnreachable, hostname)
+		return s, fmt.Errorf("%w: %s did not answer a moment ago", ErrUnreachable, at.Host)
 	}
-	if base != nil {
-		return base, nil
+	if known {
+		return s, nil
 	}
-	at := &url.URL{Scheme: "https", Host: hostname, Path: "/.well-known/terraform.json"}
-	var services struct {
-		Providers string `json:"providers.v1"`
-	}
-	if err := c.document(ctx, at, &services); err != nil {
-		return nil, fmt.Errorf("discover the services of %s: %w", hostname, err)
-	}
-	base, err := secure(at, services.Providers)
-	if err != nil || services.Providers == "" {
-		return nil, codersdk.Errorf(codersdk.CodeNotFound, "%s is not a registry of providers", hostname)
+	if err := c.document(ctx, at, &s); err != nil {
+		return s, fmt.Errorf("discover the services of %s: %w", at.Host, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.base[hostname] = base
-	return base, nil
+	c.found[at.Host] = s
+	return s, nil
 }
 
 // secure resolves a reference of a document, which must lead to HTTPS.
@@ -206,7 +217,7 @@ func (c *Client) get(ctx context.Context, at *url.URL) (*http.Response, error) {
 		return nil, fmt.Errorf("%w: %s: %w", ErrUnreachable, at.Host, cause(err))
 	}
 	switch {
-	case resp.StatusCode == http.StatusOK:
+	case resp.StatusCode == http.StatusOK, resp.StatusCode == http.StatusNoContent:
 		return resp, nil
 	case resp.StatusCode == http.StatusNotFound:
 		err = codersdk.Errorf(codersdk.CodeNotFound, "%s does not have %.200s", at.Host, at.Path)

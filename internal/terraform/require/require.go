@@ -1,5 +1,5 @@
-// Package require finds the providers that a template needs, without running Terraform: in the top directory,
-// in the modules that it calls, and in its lock file.
+// Package require finds the providers and modules that a template needs, without running Terraform: in the top
+// directory, in the modules that it calls, and in its lock file.
 package require
 
 import (
@@ -27,6 +27,12 @@ type Provider struct {
 	Locked      string   // version in the lock file, "" for none
 }
 
+// Module is a module that the import of a template installed from a registry.
+type Module struct {
+	Source  string // with the hostname of the registry, and with the directory in the package behind //
+	Version string
+}
+
 // names of files that are read beside configuration files.
 const (
 	lockFile    = ".terraform.lock.hcl"
@@ -40,38 +46,40 @@ const (
 	maxCalls = 2000    // of modules
 )
 
-// Read returns the providers of a template, sorted by source. source is the tar of the template, modules that
-// of its installed modules, or nil.
-func Read(source, modules []byte) ([]Provider, error) {
+// Read returns the providers of a template, sorted by source, and its modules. source is the tar of the template,
+// installed that of its installed modules, or nil.
+func Read(source, installed []byte) (providers []Provider, modules []Module, err error) {
 	r := reader{files: map[string][]byte{}, dirs: map[string]string{}, found: map[string]map[string]bool{}}
-	for _, data := range [][]byte{modules, source} {
+	for _, data := range [][]byte{installed, source} {
 		if err := r.unpack(data); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	var manifest struct {
-		Modules []struct{ Key, Dir string }
+		Modules []struct{ Key, Source, Version, Dir string }
 	}
 	if raw := r.files[modulesFile]; raw != nil {
 		if err := json.Unmarshal(raw, &manifest); err != nil {
-			return nil, fmt.Errorf("read the list of modules: %w", err)
+			return nil, nil, fmt.Errorf("read the list of modules: %w", err)
 		}
 	}
 	for _, m := range manifest.Modules {
 		r.dirs[m.Key] = path.Clean(m.Dir)
+		if m.Version != "" {
+			modules = append(modules, Module{Source: m.Source, Version: m.Version})
+		}
 	}
 	if err := r.visit(".", "", 0); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	locked, err := r.locked()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := make([]Provider, 0, len(r.found))
 	for _, source := range slices.Sorted(maps.Keys(r.found)) {
-		out = append(out, Provider{Source: source, Constraints: slices.Sorted(maps.Keys(r.found[source])), Locked: lockOf(locked, source)})
+		providers = append(providers, Provider{Source: source, Constraints: slices.Sorted(maps.Keys(r.found[source])), Locked: lockOf(locked, source)})
 	}
-	return out, nil
+	return providers, modules, nil
 }
 
 // lockOf returns the locked version of a source, whichever registry is the default.

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -63,12 +64,12 @@ module "missing" {
 		"modules/local/.hidden/main.tf": "resource \"azurerm_thing\" \"x\" {}\n",
 	})
 	modules := pack(t, map[string]string{
-		".terraform/modules/modules.json":              `{"Modules":[{"Key":"","Dir":"."},{"Key":"remote","Dir":".terraform/modules/remote/inner"}]}`,
+		".terraform/modules/modules.json":              `{"Modules":[{"Key":"","Dir":"."},{"Key":"remote","Source":"registry.example.com/acme/remote/any//inner","Version":"1.2.0","Dir":".terraform/modules/remote/inner"}]}`,
 		".terraform/modules/remote/inner/main.tf":      "data \"external\" \"x\" {}\nmodule \"deeper\" {\n  source = \"../deeper\"\n}\n",
 		".terraform/modules/remote/deeper/main.tf":     "resource \"tls_private_key\" \"x\" {}\n",
 		".terraform/modules/remote/examples/x/main.tf": "resource \"azurerm_thing\" \"x\" {}\n",
 	})
-	got, err := Read(source, modules)
+	got, installed, err := Read(source, modules)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,11 +88,14 @@ registry.example.com/acme/own [] 1.0.0`
 	if s := strings.Join(lines, "\n"); s != want {
 		t.Errorf("got\n%s\nwant\n%s", s, want)
 	}
+	if want := []Module{{Source: "registry.example.com/acme/remote/any//inner", Version: "1.2.0"}}; !slices.Equal(installed, want) {
+		t.Errorf("got %v, want %v", installed, want)
+	}
 }
 
 func TestCirclesEnd(t *testing.T) {
 	source := pack(t, map[string]string{"main.tf": "module \"self\" {\n  source = \"./\"\n}\n"})
-	if _, err := Read(source, nil); err == nil || !strings.Contains(err.Error(), "too many modules") {
+	if _, _, err := Read(source, nil); err == nil || !strings.Contains(err.Error(), "too many modules") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -102,11 +106,11 @@ func TestBrokenSources(t *testing.T) {
 		"lock":    {"main.tf": "", ".terraform.lock.hcl": "provider {"},
 		"modules": {"main.tf": "", ".terraform/modules/modules.json": "["},
 	} {
-		if _, err := Read(pack(t, files), nil); err == nil {
+		if _, _, err := Read(pack(t, files), nil); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := Read([]byte("no tar"), nil); err == nil {
+	if _, _, err := Read([]byte("no tar"), nil); err == nil {
 		t.Error("no error for no tar")
 	}
 }

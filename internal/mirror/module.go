@@ -1,0 +1,57 @@
+package mirror
+
+import (
+	"context"
+	"slices"
+
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/require"
+)
+
+// Locate returns where a module is: "" for the archive that Open returns, or else the source that its registry names.
+// The mirror does not fetch every kind of source, and provisioners may have credentials that the server lacks.
+func (s *Service) Locate(ctx context.Context, p providermirror.Provider, version string) (source string, err error) {
+	if err := s.enabled(); err != nil {
+		return "", err
+	}
+	t := providermirror.Target{Provider: p, Version: version}
+	if err := t.Check(); err != nil {
+		return "", err
+	}
+	_, err = s.Store.MirrorPackage(ctx, key(t))
+	if codersdk.Is(err, codersdk.CodeNotFound) {
+		_, err = s.fetch(ctx, t)
+	}
+	if err == nil || ctx.Err() != nil || !slices.Contains(s.Upstreams, p.Hostname) {
+		return "", err
+	}
+	source, located := s.Registry.ModuleSource(ctx, t)
+	if located != nil {
+		return "", err
+	}
+	s.Log.Info("the provisioner fetches a module that the mirror cannot fetch", "module", t.String(), "source", source)
+	return source, nil
+}
+
+// addModule adds a module of a template, unless it comes from no registry.
+func (n *needs) addModule(ctx context.Context, template string, m require.Module) error {
+	p, ok := providermirror.ParseModule(m.Source)
+	t := providermirror.Target{Provider: p, Version: m.Version}
+	if !ok || t.Check() != nil {
+		return nil
+	}
+	need := n.found[t]
+	if need == nil {
+		_, err := n.service.Store.MirrorPackage(ctx, key(t))
+		if err != nil && !codersdk.Is(err, codersdk.CodeNotFound) {
+			return err
+		}
+		need = &providermirror.Need{Target: t, Locked: true, Stored: err == nil}
+		n.found[t] = need
+	}
+	if !slices.Contains(need.Templates, template) {
+		need.Templates = append(need.Templates, template)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package mirror_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
+	"github.com/seed-2a7f8fe7/coder/internal/mirror"
+	"github.com/seed-2a7f8fe7/coder/internal/mirror/registrytest"
+	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
+	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/registry"
+)
+
+func module(name string) providermirror.Target {
+	return providermirror.Target{Provider: providermirror.Module(providermirror.TerraformRegistry, "Acme", name, "any"), Version: "1.2.0"}
+}
+
+// TestModulesAreCarried has a template with a module that the mirror can fetch and with one that it cannot fetch.
+func TestModulesAreCarried(t *testing.T) {
+	r := registrytest.New(t)
+	r.AddModule(t, module("one"), "https://files.example.com/one.tgz", "https://files.example.com/one.tgz", map[string]string{"main.tf": "# one"})
+	const repository = "git::ssh://git@git.example.com/two"
+	r.AddModule(t, module("two"), repository, "", nil)
+	config := mirror.Config{Store: postgrestest.New(t), Registry: registry.New(r.Transport(), time.Now), Upstreams: []string{providermirror.TerraformRegistry}}
+	open := service(t, config)
+	var installed []string
+	for i, name := range []string{"one", "two", "one"} {
+		installed = append(installed, fmt.Sprintf(`{"Key":"m%d","Source":"%s//inner","Version":"1.2.0","Dir":".terraform/modules/m%[1]d"}`, i, module(name).Provider))
+	}
+	template(t, config.Store, "dev", map[string]string{
+		"main.tf":                         "",
+		".terraform/modules/modules.json": `{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"own","Source":"git::https://example.com/own","Dir":"own"},` + strings.Join(installed, ",") + "]}",
+	})
+	const want = `one/any 1.2.0 stored=false locked=true "" coder/dev ` + "\n" + `two/any 1.2.0 stored=false locked=true "" coder/dev `
+	if got, _ := needs(t, open); strings.Join(got, "\n") != want {
+		t.Fatalf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+	if _, err := open.Pull(t.Context(), access.System(), providermirror.PullRequest{Target: module("one")}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open.Pull(t.Context(), access.System(), providermirror.PullRequest{Target: module("two")})
+	if !codersdk.Is(err, codersdk.CodePrecondition) || !strings.Contains(err.Error(), "nor a repository on GitHub") {
+		t.Errorf("got %v", err)
+	}
+	if got, _ := needs(t, open); strings.Join(got, "\n") != strings.Replace(want, "stored=false", "stored=true", 1) {
+		t.Errorf("got %q", got)
+	}
+	for name, want := range map[string]string{"one": "", "two": repository} {
+		if got, err := open.Locate(t.Context(), module(name).Provider, "1.2.0"); err != nil || got != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	bytesOfOne := read(t, open, module("one"))
+	var export bytes.Buffer
+	if err := open.Export(t.Context(), access.System(), &export); err != nil {
+		t.Fatal(err)
+	}
+
+	r.SetDown(true)
+	config.Store, config.Registry = postgrestest.New(t), registry.New(r.Transport(), time.Now)
+	away := service(t, config)
+	if _, err := away.Locate(t.Context(), module("one").Provider, "1.2.0"); !codersdk.Is(err, codersdk.CodeUnavailable) {
+		t.Errorf("before the import: %v", err)
+	}
+	if _, err := away.Import(t.Context(), access.System(), bytes.NewReader(export.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := away.Versions(t.Context(), module("one").Provider); err != nil || len(got.Versions) != 1 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if !bytes.Equal(read(t, away, module("one")), bytesOfOne) {
+		t.Error("the archive is another one")
+	}
+	config.Upstreams = nil
+	if _, err := service(t, config).Locate(t.Context(), module("two").Provider, "1.2.0"); !codersdk.Is(err, codersdk.CodeNotFound) {
+		t.Errorf("without upstreams: %v", err)
+	}
+}
+
+func TestModulesAreChecked(t *testing.T) {
+	s := service(t, mirror.Config{Store: postgrestest.New(t)})
+	for _, target := range []providermirror.Target{
+		{Provider: providermirror.Module("registry.example.com", "acme", "one", "any"), Version: "../1"},
+		{Provider: providermirror.Module("registry.example.com", "acme", "..", "any"), Version: "1.0.0"},
+		{Provider: providermirror.Module("registry.example.com", "acme", "one", "any/more"), Version: "1.0.0"},
+		{Provider: providermirror.Module("registry", "acme", "one", "any"), Version: "1.0.0"},
+		{Provider: module("one").Provider, Version: "1.0.0", Platform: providermirror.Platform{OS: "linux", Arch: "amd64"}},
+	} {
+		if _, err := s.Open(t.Context(), target); !codersdk.Is(err, codersdk.CodeInvalid) {
+			t.Errorf("%v: %v", target, err)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package registrytest
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+
+	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
+)
+
+// AddModule publishes a version of a module with a source. If at is an address, a gzipped tar of the files is there.
+func (r *Registry) AddModule(t testing.TB, target providermirror.Target, source, at string, files map[string]string) {
+	t.Helper()
+	var b bytes.Buffer
+	g := gzip.NewWriter(&b)
+	w := tar.NewWriter(g)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(files[name]))})
+		if err == nil {
+			_, err = w.Write([]byte(files[name]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.modules[target] = source
+	if at != "" {
+		u, err := url.Parse(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.files[u.Host+u.Path] = b.Bytes()
+	}
+}
+
+// serveModule serves the versions of a module, or the source of a version.
+func (r *Registry) serveModule(w http.ResponseWriter, req *http.Request, parts []string) {
+	p := providermirror.Module(req.Host, parts[0], parts[1], parts[2])
+	r.mu.Lock()
+	var versions []providermirror.ModuleVersion
+	source := ""
+	for t, s := range r.modules {
+		if t.Provider != p {
+			continue
+		}
+		versions = append(versions, providermirror.ModuleVersion{Version: t.Version})
+		if t.Version == parts[3] {
+			source = s
+		}
+	}
+	r.mu.Unlock()
+	switch {
+	case len(parts) == 4 && parts[3] == "versions" && len(versions) > 0:
+		writeJSON(w, providermirror.ModuleVersions{Modules: []providermirror.ModuleList{{Versions: versions}}})
+	case len(parts) == 5 && parts[4] == "download" && source != "":
+		w.Header().Set(providermirror.LocationHeader, source)
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		http.NotFound(w, req)
+	}
+}
