@@ -2124,6 +2124,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/mirror/modules/{hostname}/{namespace}/{name}/{system}/{version}/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the location or the archive of a module
+         * @description The module registry protocol of Terraform and OpenTofu, for users and provisioners: download, and the archive that it names.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    file: string;
+                    hostname: string;
+                    name: string;
+                    namespace: string;
+                    system: string;
+                    version: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/mirror/modules/{hostname}/{namespace}/{name}/{system}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the versions of a module
+         * @description The module registry protocol of Terraform and OpenTofu, for users and provisioners.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    hostname: string;
+                    name: string;
+                    namespace: string;
+                    system: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ModuleVersions"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/mirror/needs": {
         parameters: {
             query?: never;
@@ -2131,7 +2219,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the archives of providers that the active versions of templates need */
+        /** List the archives that the active versions of templates need */
         get: {
             parameters: {
                 query?: {
@@ -2172,7 +2260,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the stored archives of providers */
+        /** List the stored archives */
         get: {
             parameters: {
                 query?: {
@@ -2199,7 +2287,7 @@ export interface paths {
             };
         };
         put?: never;
-        /** Fetch an archive of a provider from its registry */
+        /** Fetch an archive from its registry */
         post: {
             parameters: {
                 query?: never;
@@ -12644,6 +12732,16 @@ export interface components {
             name: string;
             username: string;
         };
+        ModuleList: {
+            versions: components["schemas"]["ModuleVersion"][];
+        };
+        ModuleVersion: {
+            version: string;
+        };
+        ModuleVersions: {
+            /** @description one */
+            modules: components["schemas"]["ModuleList"][];
+        };
         Need: {
             arch: string;
             /** @description Constraints are those of all templates in Templates, as in required_providers. */
@@ -12660,6 +12758,7 @@ export interface components {
             stored: boolean;
             /** @description as organization/template */
             templates: string[];
+            /** @description name/system for modules */
             type: string;
             version: string;
         };
@@ -12929,6 +13028,7 @@ export interface components {
             size: number;
             /** Format: date-time */
             stored_at: string;
+            /** @description name/system for modules */
             type: string;
             /** Format: date-time */
             used_at: string;
@@ -13381,6 +13481,7 @@ export interface components {
             hostname: string;
             namespace: string;
             os: string;
+            /** @description name/system for modules */
             type: string;
             version: string;
         };
