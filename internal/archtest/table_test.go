@@ -147,6 +147,7 @@ var exceptions = map[string]map[string]string{
 	"internal/cli/support":       {"internal/tunnel": "the way to agents", "internal/netcheck": "the network of this machine", "internal/redact": "secrets of this process", "internal/supportbundle": "the bundle"},
 	"internal/cli/server":        {"internal/server/...": "the server it starts", "internal/wsproxy": "the proxy it starts", "internal/lifecycle": "what it starts", "internal/telemetry": "its log"},
 	"internal/cli/template":      {"internal/archive": "push and pull", "examples": "templates init"},
+	"internal/cli/mirrorcmd":     {"internal/archive": "publish packs a module"},
 	"cmd/coder-agent":            {"internal/cli/agentcmd": "its commands"},
 	"cmd/coder-operator":         {"internal/operator": "the process it is", "internal/operator/aggregated": "the API server it can be", "internal/operator/mcphttp": "the MCP server it can be", "internal/operator/serving": "their certificates"},
 	"cmd/coder":                  {"internal/cli": "every command", "internal/tfprovider": "the provider it is under another name"},

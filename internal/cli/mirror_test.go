@@ -88,3 +88,31 @@ func TestMirrorCommandsWithoutAMirror(t *testing.T) {
 		! mirror import go.mod => no such file
 	`)
 }
+
+// TestPublishedModules publishes a module and carries it to another server.
+func TestPublishedModules(t *testing.T) {
+	t.Parallel()
+	r := registrytest.New(t)
+	here, there := withMirror(t, r), withMirror(t, r)
+	dir, empty, file := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "mirror.tar")
+	here.must(os.WriteFile(filepath.Join(dir, "main.tf"), []byte("# one"), 0o600))
+	here.must(os.WriteFile(filepath.Join(empty, "README.md"), []byte("# one"), 0o600))
+	const address = "coder.example.com/platform/home/docker"
+	here.commands(`
+		! mirror publish home 1.0.0 => use hostname/namespace/name/system
+		! mirror publish ` + address + ` one => "one" is not a version
+		! mirror publish ` + address + ` 1.0.0 --directory ` + empty + ` => has no .tf file
+		! mirror publish ` + address + ` 1.0.0 --directory ` + filepath.Join(empty, "none") + ` => does not exist
+		mirror publish ` + address + ` 1.0.0 --directory ` + dir + ` => Published ` + address + ` 1.0.0
+		mirror publish ` + address + ` 1.0.0 -d ` + dir + ` => Published ` + address + ` 1.0.0
+	`)
+	here.must(os.WriteFile(filepath.Join(dir, "main.tf"), []byte("# two"), 0o600))
+	here.commands(`
+		! mirror publish ` + address + ` 1.0.0 --directory ` + dir + ` => publish another version
+		mirror publish ` + address + ` 1.1.0 --directory ` + dir + ` => Published ` + address + ` 1.1.0
+		mirror export ` + file + ` => Wrote
+		mirror remove ` + address + ` 1.0.0 => Removed ` + address + ` 1.0.0.
+		! mirror remove ` + address + ` 1.0.0 => The mirror does not have
+	`)
+	there.commands("mirror import " + file + " => Stored 2 archives")
+}

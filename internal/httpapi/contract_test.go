@@ -62,6 +62,8 @@ var ours = []string{
 	"GET /organizations/{}/provisionerjobs/{}/explain",
 	"GET /organizations/{}/provisionerqueue",
 	"GET /mirror",
+	"DELETE /mirror/modules/{}/{}/{}/{}/{}",
+	"POST /mirror/modules/{}/{}/{}/{}/{}",
 	"GET /mirror/modules/{}/{}/{}/{}/versions",
 	"GET /mirror/modules/{}/{}/{}/{}/{}/{}",
 	"GET /mirror/providers/{}/{}/{}/{}",

@@ -84,6 +84,9 @@ func (s *Service) keep(ctx context.Context, t providermirror.Target, f io.Reader
 		case err == nil && !bytes.Equal(row.Sha256, a.SHA256):
 			return refused(t, fmt.Sprintf("its SHA-256 is %x, but the mirror has stored it with %x", a.SHA256, row.Sha256))
 		case err == nil && readChunks(ctx, q, row, io.Discard) == nil:
+			if a.Published && !row.Published {
+				return q.MirrorSetPublished(ctx, row.ID)
+			}
 			return nil
 		case err == nil:
 			err = q.MirrorDelete(ctx, row.ID)
@@ -115,7 +118,7 @@ func insert(ctx context.Context, q *sqlc.Queries, t providermirror.Target, f io.
 	err := q.MirrorInsert(ctx, sqlc.MirrorInsertParams{
 		ID: id, Hostname: t.Hostname, Namespace: t.Namespace, Type: t.Type, Version: t.Version, Os: t.OS, Arch: t.Arch,
 		Size: a.Size, Sha256: a.SHA256, H1: h1, SignedBy: a.SignedBy,
-		Checksums: append([]byte{}, a.Release.Checksums...), Signature: append([]byte{}, a.Release.Signature...),
+		Checksums: append([]byte{}, a.Release.Checksums...), Signature: append([]byte{}, a.Release.Signature...), Published: a.Published,
 	})
 	buf := make([]byte, chunkSize)
 	for i := int64(0); err == nil && i*chunkSize < a.Size; i++ {
@@ -127,12 +130,15 @@ func insert(ctx context.Context, q *sqlc.Queries, t providermirror.Target, f io.
 	return err
 }
 
-// shrink removes the archives that were used least recently, except one, until the rest fits.
+// shrink removes the archives that were used least recently, except one and published modules, until the rest fits.
 func (s *Service) shrink(ctx context.Context, q *sqlc.Queries, except uuid.UUID) error {
 	total, err := q.MirrorTotal(ctx)
 	for err == nil && total.Bytes > s.MaxBytes {
 		var oldest sqlc.MirrorOldestRow
-		if oldest, err = q.MirrorOldest(ctx, except); err != nil {
+		if oldest, err = q.MirrorOldest(ctx, except); codersdk.Is(err, codersdk.CodeNotFound) {
+			return codersdk.Errorf(codersdk.CodeTooLarge, "The published modules fill the mirror, which stores %d bytes; raise --mirror-max-bytes", s.MaxBytes)
+		}
+		if err != nil {
 			break
 		}
 		total.Bytes -= oldest.Size

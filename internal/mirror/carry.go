@@ -40,6 +40,7 @@ type carried struct {
 	// Checksums and Signature are those of the release, for archives of Terraform itself.
 	Checksums []byte `json:"checksums,omitempty"`
 	Signature []byte `json:"signature,omitempty"`
+	Published bool   `json:"published,omitempty"` // a module that an administrator published
 }
 
 // Export writes all stored archives as a tar. Every archive is checked before it is written; the tar ends
@@ -51,7 +52,7 @@ func (s *Service) Export(ctx context.Context, actor access.Subject, w io.Writer)
 	}
 	list := manifest{Packages: []carried{}}
 	for _, r := range rows {
-		list.Packages = append(list.Packages, carried{view(r), r.Checksums, r.Signature})
+		list.Packages = append(list.Packages, carried{view(r), r.Checksums, r.Signature, r.Published})
 	}
 	text, err := json.MarshalIndent(list, "", " ")
 	if err != nil {
@@ -189,7 +190,7 @@ func (s *Service) importOne(ctx context.Context, p carried, r io.Reader) (row sq
 		return row, false, refused(p.Target, fmt.Sprintf("its SHA-256 is %x, but the manifest states %x", got, want))
 	}
 	row, stored, err = s.keep(ctx, p.Target, f, registry.Archive{
-		Size: p.Size, SHA256: want, Release: providermirror.Release{Checksums: p.Checksums, Signature: p.Signature},
+		Size: p.Size, SHA256: want, Release: providermirror.Release{Checksums: p.Checksums, Signature: p.Signature}, Published: p.Published && p.IsModule(),
 	})
 	if err == nil && stored {
 		s.Log.Info("imported an archive", "archive", p.Target.String(), "bytes", p.Size)

@@ -1,11 +1,16 @@
 package mirror
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"io"
 	"slices"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/registry"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/require"
 )
 
@@ -32,6 +37,57 @@ func (s *Service) Locate(ctx context.Context, p providermirror.Provider, version
 	}
 	s.Log.Info("the provisioner fetches a module that the mirror cannot fetch", "module", t.String(), "source", source)
 	return source, nil
+}
+
+// Publish stores a module of the deployment's own, whose files are a tar. A version is never replaced.
+func (s *Service) Publish(
+	ctx context.Context, actor access.Subject, p providermirror.Provider, version string, files io.Reader,
+) (providermirror.Package, error) {
+	t := providermirror.Target{Provider: p, Version: version}
+	if err := s.mayChange(actor, t); err != nil {
+		return providermirror.Package{}, err
+	}
+	data, err := registry.PackModule(files)
+	if err != nil {
+		return providermirror.Package{}, codersdk.Errorf(codersdk.CodeInvalid, "%s cannot be published: %s", t, err)
+	}
+	sum := sha256.Sum256(data)
+	row, err := s.Store.MirrorPackage(ctx, key(t))
+	if err == nil && !bytes.Equal(row.Sha256, sum[:]) {
+		return providermirror.Package{}, codersdk.Errorf(codersdk.CodeConflict, "The mirror has %s with other files; publish another version", t)
+	}
+	row, _, err = s.keep(ctx, t, bytes.NewReader(data), registry.Archive{Size: int64(len(data)), SHA256: sum[:], Published: true})
+	if err != nil {
+		return providermirror.Package{}, err
+	}
+	return view(row), nil
+}
+
+// Remove removes a stored module.
+func (s *Service) Remove(ctx context.Context, actor access.Subject, p providermirror.Provider, version string) error {
+	t := providermirror.Target{Provider: p, Version: version}
+	if err := s.mayChange(actor, t); err != nil {
+		return err
+	}
+	row, err := s.Store.MirrorPackage(ctx, key(t))
+	if codersdk.Is(err, codersdk.CodeNotFound) {
+		return codersdk.Errorf(codersdk.CodeNotFound, "The mirror does not have %s", t)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Store.MirrorDelete(ctx, row.ID)
+}
+
+// mayChange checks that actor can change a module.
+func (s *Service) mayChange(actor access.Subject, t providermirror.Target) error {
+	if err := mayManage(actor, codersdk.RBACActionUpdate); err != nil {
+		return err
+	}
+	if err := s.enabled(); err != nil {
+		return err
+	}
+	return t.Check()
 }
 
 // addModule adds a module of a template, unless it comes from no registry.

@@ -1,8 +1,10 @@
 package mirror_test
 
 import (
+	"archive/tar"
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -94,5 +96,60 @@ func TestModulesAreChecked(t *testing.T) {
 		if _, err := s.Open(t.Context(), target); !codersdk.Is(err, codersdk.CodeInvalid) {
 			t.Errorf("%v: %v", target, err)
 		}
+	}
+}
+
+// tarOf returns a tar with one file of a size.
+func tarOf(t *testing.T, size int) io.Reader {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "main.tf", Mode: 0o644, Size: int64(size)})
+	if err == nil {
+		_, err = w.Write(bytes.Repeat([]byte("#"), size))
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &b
+}
+
+// TestPublishedModulesStay fills a mirror with published modules and archives.
+func TestPublishedModulesStay(t *testing.T) {
+	const size = 100 << 10
+	r := registrytest.New(t)
+	s := replica(t, postgrestest.New(t), r, 3*size)
+	home := providermirror.Module("coder.example.com", "platform", "home", "docker")
+	publish := func(version string) error {
+		_, err := s.Publish(t.Context(), access.System(), home, version, tarOf(t, size))
+		return err
+	}
+	for _, version := range []string{"1.0.0", "1.1.0"} {
+		if err := publish(version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"one", "two"} {
+		r.Add(t, archive(name, "1.0.0"), "program", size/2)
+		read(t, s, archive(name, "1.0.0"))
+	}
+	if names, _ := list(t, s); strings.Join(names, ", ") != "home/docker 1.0.0, home/docker 1.1.0, two 1.0.0" {
+		t.Errorf("stored %v", names)
+	}
+	if err := publish("1.2.0"); !codersdk.Is(err, codersdk.CodeTooLarge) || !strings.Contains(err.Error(), "--mirror-max-bytes") {
+		t.Errorf("a module beyond the limit: %v", err)
+	}
+	if err := s.Remove(t.Context(), access.System(), home, "1.0.0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := publish("1.2.0"); err != nil {
+		t.Error(err)
+	}
+	got, err := s.Versions(t.Context(), home)
+	if err != nil || len(got.Versions) != 2 {
+		t.Errorf("got %v, %v", got, err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
-	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
 )
 
 // Mirror passes GET requests to the provider mirror of the server with the daemon's credentials: / is the
@@ -24,7 +23,7 @@ func (w WebSocket) Mirror() http.Handler {
 			return
 		}
 		defer resp.Body.Close()
-		for _, name := range []string{"Content-Type", "Content-Length", providermirror.LocationHeader} {
+		for _, name := range []string{"Content-Type", "Content-Length", "X-Terraform-Get"} {
 			if v := resp.Header.Get(name); v != "" {
 				rw.Header().Set(name, v)
 			}

@@ -31,7 +31,7 @@ func Commands(a *command.Run) []*command.Command {
 			{Text: "Fetch them, and write them to a file", Line: "coder mirror pull && coder mirror export mirror.tar"},
 			{Text: "Store them in another server", Line: "coder mirror import mirror.tar"},
 		},
-		Subs: []*command.Command{listCommand(a), pullCommand(a), exportCommand(a), importCommand(a)},
+		Subs: []*command.Command{listCommand(a), pullCommand(a), exportCommand(a), importCommand(a), publishCommand(a), removeCommand(a)},
 	}}
 }
 
@@ -206,7 +206,7 @@ func importCommand(a *command.Run) *command.Command {
 // maxAnswer bounds an answer in bytes.
 const maxAnswer = 64 << 20
 
-// call sends one request to a route, such as "GET /mirror/needs", and decodes the answer.
+// call sends one request to a route, such as "GET /mirror/needs", and decodes the answer unless out is nil.
 func call(ctx context.Context, c *codersdk.Client, route string, q url.Values, body, out any) error {
 	method, path, _ := strings.Cut(route, " ")
 	resp, err := c.Request(ctx, method, path, q, body)
@@ -214,8 +214,11 @@ func call(ctx context.Context, c *codersdk.Client, route string, q url.Values, b
 		return err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != 200 {
+	if resp.StatusCode >= 300 {
 		return codersdk.ReadError(resp)
+	}
+	if out == nil {
+		return nil
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(out); err != nil {
 		return fmt.Errorf("decode the response of %s: %w", route, err)

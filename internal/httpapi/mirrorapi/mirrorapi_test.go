@@ -48,6 +48,7 @@ var provider = os.Getenv("CODER_TEST_PROVIDER")
 // house is a registry and a server with a mirror.
 type house struct {
 	registry *registrytest.Registry
+	mirror   *mirror.Service
 	url      *url.URL
 	builtIn  http.Handler // what built-in provisioners use
 	bytes    atomic.Int64 // of archives that the server sent
@@ -71,7 +72,8 @@ func newHouse(t *testing.T) *house {
 func (h *house) serve(t *testing.T, c mirror.Config) {
 	t.Helper()
 	c.Enable, c.MaxBytes, c.Dir, c.Log = true, 1<<30, t.TempDir(), slog.New(slog.DiscardHandler)
-	api := mirrorapi.API{Mirror: mirror.New(c), Authenticate: func(r *http.Request) error {
+	h.mirror = mirror.New(c)
+	api := mirrorapi.API{Mirror: h.mirror, Authenticate: func(r *http.Request) error {
 		if r.Header.Get("Coder-Provisioner-Daemon-Key") != key {
 			return codersdk.Errorf(codersdk.CodeUnauthenticated, "Wrong key")
 		}

@@ -16,17 +16,23 @@ const (
 	ModuleFilePath = Path + "/modules/{hostname}/{namespace}/{name}/{system}/{version}/{file}"
 )
 
+// ModuleVersionPath is the path of a version of a module below /api/v2, which can be published and removed.
+const ModuleVersionPath = Path + "/modules/{hostname}/{namespace}/{name}/{system}/{version}"
+
+// maxModule bounds the tar of a module, in bytes.
+const maxModule = 100 << 20
+
 // moduleArchive is the file with the module, relative to the document that names it.
 const moduleArchive = "archive.zip"
 
-func module(r *http.Request) (providermirror.Provider, error) {
-	p := providermirror.Module(r.PathValue("hostname"), r.PathValue("namespace"), r.PathValue("name"), r.PathValue("system"))
-	return p, p.Check()
+// module returns the address of a module, which the use cases check.
+func module(r *http.Request) providermirror.Provider {
+	return providermirror.Module(r.PathValue("hostname"), r.PathValue("namespace"), r.PathValue("name"), r.PathValue("system"))
 }
 
 func (a *API) getModule(w http.ResponseWriter, r *http.Request) error {
-	p, err := module(r)
-	if err != nil {
+	p := module(r)
+	if err := p.Check(); err != nil {
 		return err
 	}
 	known, err := a.Mirror.Versions(r.Context(), p)
@@ -43,16 +49,12 @@ func (a *API) getModule(w http.ResponseWriter, r *http.Request) error {
 
 // getModuleFile serves where a version of a module is, or its archive.
 func (a *API) getModuleFile(w http.ResponseWriter, r *http.Request) error {
-	p, err := module(r)
-	if err != nil {
-		return err
-	}
 	version := r.PathValue("version")
 	switch r.PathValue("file") {
 	case moduleArchive:
-		return a.send(w, r, providermirror.Target{Provider: p, Version: version})
+		return a.send(w, r, providermirror.Target{Provider: module(r), Version: version})
 	case "download":
-		source, err := a.Mirror.Locate(r.Context(), p, version)
+		source, err := a.Mirror.Locate(r.Context(), module(r), version)
 		if err != nil {
 			return err
 		}
@@ -63,4 +65,20 @@ func (a *API) getModuleFile(w http.ResponseWriter, r *http.Request) error {
 		return rest.Reply(w, http.StatusOK, providermirror.ModuleLocation{Location: source})
 	}
 	return codersdk.Errorf(codersdk.CodeNotFound, "A version of a module has the files download and %s", moduleArchive)
+}
+
+func (a *API) publishModule(w http.ResponseWriter, r *http.Request) error {
+	out, err := a.Mirror.Publish(r.Context(), rest.Actor(r), module(r), r.PathValue("version"), r.Body)
+	if err != nil {
+		return err
+	}
+	return rest.Reply(w, http.StatusCreated, out)
+}
+
+func (a *API) removeModule(w http.ResponseWriter, r *http.Request) error {
+	if err := a.Mirror.Remove(r.Context(), rest.Actor(r), module(r), r.PathValue("version")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
 }

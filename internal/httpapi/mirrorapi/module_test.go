@@ -1,13 +1,17 @@
 package mirrorapi_test
 
 import (
+	"archive/tar"
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
 )
 
@@ -84,6 +88,38 @@ func TestBuildsFetchOtherModulesThemselves(t *testing.T) {
 	target := providermirror.Target{Provider: providermirror.Module(providermirror.TerraformRegistry, "Acme", "own", "any"), Version: "1.0.0"}
 	h.registry.AddModule(t, target, "file://"+dir, "", nil)
 	source := "module \"own\" {\n  source = \"Acme/own/any\"\n}\nresource \"terraform_data\" \"own\" {\n  input = [module.own.text, \"" + runtime.GOOS + "\"]\n}\n"
+	if problem := build(t, h.engine(t, key), packed(t, source)); problem != "" {
+		t.Error(problem)
+	}
+}
+
+// TestBuildsUsePublishedModules has a module whose hostname is that of no registry.
+func TestBuildsUsePublishedModules(t *testing.T) {
+	h := newHouse(t)
+	var files bytes.Buffer
+	w := tar.NewWriter(&files)
+	const text = "output \"text\" {\n  value = \"published\"\n}\n"
+	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "main.tf", Mode: 0o644, Size: int64(len(text))})
+	if err == nil {
+		_, err = io.WriteString(w, text)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err == nil {
+		_, err = h.mirror.Publish(t.Context(), access.System(), providermirror.Module("coder.example.com", "platform", "home", "docker"), "1.0.0", &files)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := `module "home" {
+  source  = "coder.example.com/platform/home/docker"
+  version = ">= 1.0"
+}
+resource "terraform_data" "home" {
+  input = [module.home.text, "` + runtime.GOOS + `"]
+}
+`
 	if problem := build(t, h.engine(t, key), packed(t, source)); problem != "" {
 		t.Error(problem)
 	}

@@ -27,12 +27,12 @@ SELECT DISTINCT hostname FROM mirror_packages ORDER BY hostname LIMIT 100;
 SELECT count(*) AS packages, coalesce(sum(size), 0)::bigint AS bytes FROM mirror_packages;
 
 -- name: MirrorOldest :one
--- The package that was used least recently, except one.
-SELECT id, size FROM mirror_packages WHERE id <> @kept ORDER BY used_at, id LIMIT 1;
+-- The package that was used least recently, except one and published modules.
+SELECT id, size FROM mirror_packages WHERE id <> @kept AND NOT published ORDER BY used_at, id LIMIT 1;
 
 -- name: MirrorInsert :exec
-INSERT INTO mirror_packages (id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, checksums, signature, created_at, used_at)
-VALUES (@id, @hostname, @namespace, @type, @version, @os, @arch, @size, @sha256, @h1, @signed_by, @checksums, @signature, now(), clock_timestamp());
+INSERT INTO mirror_packages (id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, checksums, signature, published, created_at, used_at)
+VALUES (@id, @hostname, @namespace, @type, @version, @os, @arch, @size, @sha256, @h1, @signed_by, @checksums, @signature, @published, now(), clock_timestamp());
 
 -- name: MirrorInsertChunk :exec
 INSERT INTO mirror_chunks (package_id, number, data) VALUES (@package_id, @number, @data);
@@ -42,6 +42,9 @@ SELECT data FROM mirror_chunks WHERE package_id = @package_id AND number = @numb
 
 -- name: MirrorDelete :exec
 DELETE FROM mirror_packages WHERE id = $1;
+
+-- name: MirrorSetPublished :exec
+UPDATE mirror_packages SET published = true WHERE id = $1;
 
 -- name: MirrorUse :exec
 -- Marks a package as used, at most once a minute.

@@ -56,8 +56,8 @@ func (q *Queries) MirrorHostnames(ctx context.Context) ([]string, error) {
 }
 
 const mirrorInsert = `-- name: MirrorInsert :exec
-INSERT INTO mirror_packages (id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, checksums, signature, created_at, used_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now(), clock_timestamp())
+INSERT INTO mirror_packages (id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, checksums, signature, published, created_at, used_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, now(), clock_timestamp())
 `
 
 type MirrorInsertParams struct {
@@ -74,6 +74,7 @@ type MirrorInsertParams struct {
 	SignedBy  string
 	Checksums []byte
 	Signature []byte
+	Published bool
 }
 
 func (q *Queries) MirrorInsert(ctx context.Context, arg MirrorInsertParams) error {
@@ -91,6 +92,7 @@ func (q *Queries) MirrorInsert(ctx context.Context, arg MirrorInsertParams) erro
 		arg.SignedBy,
 		arg.Checksums,
 		arg.Signature,
+		arg.Published,
 	)
 	return err
 }
@@ -117,7 +119,7 @@ func (q *Queries) MirrorLock(ctx context.Context) error {
 }
 
 const mirrorOfProvider = `-- name: MirrorOfProvider :many
-SELECT id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at, checksums, signature FROM mirror_packages WHERE hostname = $1 AND namespace = $2 AND type = $3
+SELECT id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at, checksums, signature, published FROM mirror_packages WHERE hostname = $1 AND namespace = $2 AND type = $3
 ORDER BY version, os, arch LIMIT 10000
 `
 
@@ -146,6 +148,7 @@ func (q *Queries) MirrorOfProvider(ctx context.Context, hostname string, namespa
 			&i.UsedAt,
 			&i.Checksums,
 			&i.Signature,
+			&i.Published,
 		); err != nil {
 			return nil, err
 		}
@@ -158,7 +161,7 @@ func (q *Queries) MirrorOfProvider(ctx context.Context, hostname string, namespa
 }
 
 const mirrorOfVersion = `-- name: MirrorOfVersion :one
-SELECT id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at, checksums, signature FROM mirror_packages WHERE hostname = $1 AND namespace = $2 AND type = $3 AND version = $4
+SELECT id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at, checksums, signature, published FROM mirror_packages WHERE hostname = $1 AND namespace = $2 AND type = $3 AND version = $4
 ORDER BY os, arch LIMIT 1
 `
 
@@ -194,12 +197,13 @@ func (q *Queries) MirrorOfVersion(ctx context.Context, arg MirrorOfVersionParams
 		&i.UsedAt,
 		&i.Checksums,
 		&i.Signature,
+		&i.Published,
 	)
 	return i, err
 }
 
 const mirrorOldest = `-- name: MirrorOldest :one
-SELECT id, size FROM mirror_packages WHERE id <> $1 ORDER BY used_at, id LIMIT 1
+SELECT id, size FROM mirror_packages WHERE id <> $1 AND NOT published ORDER BY used_at, id LIMIT 1
 `
 
 type MirrorOldestRow struct {
@@ -207,7 +211,7 @@ type MirrorOldestRow struct {
 	Size int64
 }
 
-// The package that was used least recently, except one.
+// The package that was used least recently, except one and published modules.
 func (q *Queries) MirrorOldest(ctx context.Context, kept uuid.UUID) (MirrorOldestRow, error) {
 	row := q.db.QueryRow(ctx, mirrorOldest, kept)
 	var i MirrorOldestRow
@@ -216,7 +220,7 @@ func (q *Queries) MirrorOldest(ctx context.Context, kept uuid.UUID) (MirrorOldes
 }
 
 const mirrorPackage = `-- name: MirrorPackage :one
-SELECT id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at, checksums, signature FROM mirror_packages
+SELECT id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at, checksums, signature, published FROM mirror_packages
 WHERE hostname = $1 AND namespace = $2 AND type = $3 AND version = $4 AND os = $5 AND arch = $6
 `
 
@@ -255,12 +259,13 @@ func (q *Queries) MirrorPackage(ctx context.Context, arg MirrorPackageParams) (M
 		&i.UsedAt,
 		&i.Checksums,
 		&i.Signature,
+		&i.Published,
 	)
 	return i, err
 }
 
 const mirrorPage = `-- name: MirrorPage :many
-SELECT id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at, checksums, signature FROM mirror_packages ORDER BY hostname, namespace, type, version, os, arch LIMIT $2 OFFSET $1
+SELECT id, hostname, namespace, type, version, os, arch, size, sha256, h1, signed_by, created_at, used_at, checksums, signature, published FROM mirror_packages ORDER BY hostname, namespace, type, version, os, arch LIMIT $2 OFFSET $1
 `
 
 func (q *Queries) MirrorPage(ctx context.Context, off int32, lim int32) ([]MirrorPackage, error) {
@@ -288,6 +293,7 @@ func (q *Queries) MirrorPage(ctx context.Context, off int32, lim int32) ([]Mirro
 			&i.UsedAt,
 			&i.Checksums,
 			&i.Signature,
+			&i.Published,
 		); err != nil {
 			return nil, err
 		}
@@ -297,6 +303,15 @@ func (q *Queries) MirrorPage(ctx context.Context, off int32, lim int32) ([]Mirro
 		return nil, err
 	}
 	return items, nil
+}
+
+const mirrorSetPublished = `-- name: MirrorSetPublished :exec
+UPDATE mirror_packages SET published = true WHERE id = $1
+`
+
+func (q *Queries) MirrorSetPublished(ctx context.Context, id uuid.UUID) error {
+	_, err := q.db.Exec(ctx, mirrorSetPublished, id)
+	return err
 }
 
 const mirrorTemplates = `-- name: MirrorTemplates :many

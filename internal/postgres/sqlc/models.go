@@ -259,6 +259,7 @@ type MirrorPackage struct {
 	UsedAt    time.Time
 	Checksums []byte
 	Signature []byte
+	Published bool
 }
 
 type NotificationDigest struct {

@@ -24,7 +24,9 @@ type Archive struct {
 	Size     int64
 	SHA256   []byte
 	SignedBy string // id of the key, in hexadecimal; "" if the registry names no key
-	Release  providermirror.Release
+	// Published is true for modules that an administrator publishes.
+	Published bool
+	Release   providermirror.Release
 }
 
 // description is the answer of the registry about one archive.

@@ -58,12 +58,43 @@ type unpacker struct {
 	kept  int    // bytes
 }
 
+// PackModule returns the zip of a module whose files are a tar. Its errors are for the user who made the tar.
+func PackModule(r io.Reader) ([]byte, error) {
+	u := unpacker{files: moduleFiles{}}
+	if err := u.untar(r); err != nil {
+		return nil, err
+	}
+	u.files.resolve()
+	if !u.files.configured() {
+		return nil, errors.New("its directory has no .tf file")
+	}
+	return u.files.pack()
+}
+
+// configured reports whether the top directory has a file that Terraform reads.
+func (m moduleFiles) configured() bool {
+	for name := range m {
+		if !strings.Contains(name, "/") && isConfiguration(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func isConfiguration(name string) bool {
+	return slices.ContainsFunc([]string{".tf", ".tf.json", ".tofu", ".tofu.json"}, func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
 func (u *unpacker) tar(r io.Reader) error {
 	g, err := gzip.NewReader(r)
 	if err != nil {
 		return fmt.Errorf("its archive cannot be read: %w", err)
 	}
-	limited := &io.LimitedReader{R: g, N: maxRepository}
+	return u.untar(g)
+}
+
+func (u *unpacker) untar(r io.Reader) error {
+	limited := &io.LimitedReader{R: r, N: maxRepository}
 	for t := tar.NewReader(limited); ; {
 		h, err := t.Next()
 		if limited.N <= 0 {
@@ -187,7 +218,7 @@ func (m moduleFiles) check(dir string) error {
 		return nil
 	}
 	for name, f := range m {
-		if !strings.HasSuffix(name, ".tf") && !strings.HasSuffix(name, ".tf.json") && !strings.HasSuffix(name, ".tofu") {
+		if !isConfiguration(name) {
 			continue
 		}
 		for _, up := range parents.FindAll(f.data, -1) {

@@ -2124,6 +2124,75 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/mirror/modules/{hostname}/{namespace}/{name}/{system}/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish a version of a module
+         * @description The body is a tar of the module's directory. A version is never replaced.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    hostname: string;
+                    name: string;
+                    namespace: string;
+                    system: string;
+                    version: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Package"];
+                    };
+                };
+            };
+        };
+        /** Remove a version of a module from the mirror */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    hostname: string;
+                    name: string;
+                    namespace: string;
+                    system: string;
+                    version: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/mirror/modules/{hostname}/{namespace}/{name}/{system}/{version}/{file}": {
         parameters: {
             query?: never;

@@ -17,6 +17,7 @@ export function followStream<T>(
   const open = () => {
     socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}${url(after)}`);
     socket.onmessage = (e) => {
+      if (closed) return;
       wait = 250;
       const message = JSON.parse(String(e.data)) as T | T[];
       const rows = Array.isArray(message) ? message : [message];
@@ -36,7 +37,9 @@ export function followStream<T>(
   return () => {
     closed = true;
     clearTimeout(timer);
-    socket?.close(1000);
+    // Firefox reports an error for a socket that is closed while it connects.
+    if (socket?.readyState === WebSocket.CONNECTING) socket.onopen = () => socket?.close(1000);
+    else socket?.close(1000);
   };
 }
 
