@@ -49,6 +49,8 @@ var beyond = map[string]string{
 	"mirror pull":                                 "the provider mirror is our own",
 	"mirror export":                               "the provider mirror is our own",
 	"mirror import":                               "the provider mirror is our own",
+	"mirror publish":                              "the provider mirror is our own",
+	"mirror remove":                               "the provider mirror is our own",
 	"server --mirror":                             "the provider mirror is our own",
 	"server --mirror-upstreams":                   "the provider mirror is our own",
 	"server --mirror-max-bytes":                   "the provider mirror is our own",
