@@ -77,7 +77,7 @@ func (s *Service) enabled() error {
 
 // Status describes the mirror. Provisioners and all users can read it.
 func (s *Service) Status(ctx context.Context) (providermirror.Status, error) {
-	out := providermirror.Status{MaxBytes: s.MaxBytes}
+	out := providermirror.Status{MaxBytes: s.MaxBytes, Hostnames: slices.Clone(s.Upstreams), ModuleHostnames: slices.Clone(s.Upstreams)}
 	if err := s.enabled(); err != nil {
 		return out, err
 	}
@@ -85,9 +85,16 @@ func (s *Service) Status(ctx context.Context) (providermirror.Status, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Hostnames = slices.Concat(s.Upstreams, hosts)
-	slices.Sort(out.Hostnames)
-	out.Hostnames = slices.Compact(out.Hostnames)
+	for _, h := range hosts {
+		out.ModuleHostnames = append(out.ModuleHostnames, h.Hostname)
+		if !h.Published {
+			out.Hostnames = append(out.Hostnames, h.Hostname)
+		}
+	}
+	for _, list := range []*[]string{&out.Hostnames, &out.ModuleHostnames} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
 	total, err := s.Store.MirrorTotal(ctx)
 	out.Packages, out.Bytes = total.Packages, total.Bytes
 	return out, err

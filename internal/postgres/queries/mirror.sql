@@ -21,7 +21,8 @@ ORDER BY os, arch LIMIT 1;
 SELECT * FROM mirror_packages ORDER BY hostname, namespace, type, version, os, arch LIMIT @lim OFFSET @off;
 
 -- name: MirrorHostnames :many
-SELECT DISTINCT hostname FROM mirror_packages ORDER BY hostname LIMIT 100;
+-- published is true for hostnames that have published modules only.
+SELECT hostname, bool_and(published)::boolean AS published FROM mirror_packages GROUP BY hostname ORDER BY hostname LIMIT 100;
 
 -- name: MirrorTotal :one
 SELECT count(*) AS packages, coalesce(sum(size), 0)::bigint AS bytes FROM mirror_packages;

@@ -32,22 +32,28 @@ func (q *Queries) MirrorDelete(ctx context.Context, id uuid.UUID) error {
 }
 
 const mirrorHostnames = `-- name: MirrorHostnames :many
-SELECT DISTINCT hostname FROM mirror_packages ORDER BY hostname LIMIT 100
+SELECT hostname, bool_and(published)::boolean AS published FROM mirror_packages GROUP BY hostname ORDER BY hostname LIMIT 100
 `
 
-func (q *Queries) MirrorHostnames(ctx context.Context) ([]string, error) {
+type MirrorHostnamesRow struct {
+	Hostname  string
+	Published bool
+}
+
+// published is true for hostnames that have published modules only.
+func (q *Queries) MirrorHostnames(ctx context.Context) ([]MirrorHostnamesRow, error) {
 	rows, err := q.db.Query(ctx, mirrorHostnames)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []string{}
+	items := []MirrorHostnamesRow{}
 	for rows.Next() {
-		var hostname string
-		if err := rows.Scan(&hostname); err != nil {
+		var i MirrorHostnamesRow
+		if err := rows.Scan(&i.Hostname, &i.Published); err != nil {
 			return nil, err
 		}
-		items = append(items, hostname)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

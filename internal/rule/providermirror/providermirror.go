@@ -175,9 +175,11 @@ func ParseFilename(p Provider, name string) (Target, error) {
 type Status struct {
 	// Hostnames are the registries whose providers come from the mirror.
 	Hostnames []string `json:"hostnames"`
-	Packages  int64    `json:"packages"`
-	Bytes     int64    `json:"bytes"`     // of all archives
-	MaxBytes  int64    `json:"max_bytes"` // the least recently used archives are removed beyond it
+	// ModuleHostnames are those whose modules come from the mirror. Servers before v2.37 name none.
+	ModuleHostnames []string `json:"module_hostnames"`
+	Packages        int64    `json:"packages"`
+	Bytes           int64    `json:"bytes"`     // of all archives
+	MaxBytes        int64    `json:"max_bytes"` // the least recently used archives are removed beyond it
 }
 
 // Package is a stored archive.

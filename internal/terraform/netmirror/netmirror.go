@@ -61,12 +61,14 @@ func Start(ctx context.Context, server http.Handler, dir string, env []string) (
 	if server == nil || foreign || configured(env) {
 		return nil, nil
 	}
-	hosts, err := mirrorHostnames(ctx, server)
-	hosts = slices.DeleteFunc(hosts, func(h string) bool { return h == providermirror.Releases }) // it has no providers
-	if err != nil || len(hosts) == 0 {
+	status, err := mirrorStatus(ctx, server)
+	for _, list := range []*[]string{&status.Hostnames, &status.ModuleHostnames} { // that site is no registry
+		*list = slices.DeleteFunc(*list, func(h string) bool { return h == providermirror.Releases })
+	}
+	if err != nil || len(status.Hostnames) == 0 && len(status.ModuleHostnames) == 0 {
 		return nil, err
 	}
-	m, err := startMirror(server, dir, hosts)
+	m, err := startMirror(server, dir, status)
 	if err != nil {
 		return nil, fmt.Errorf("start the listener for the provider mirror: %w", err)
 	}
@@ -100,44 +102,43 @@ func configured(env []string) bool {
 	return false
 }
 
-// mirrorHostnames asks the server which registries its mirror replaces; none without a mirror. A server that
+// mirrorStatus asks the server which registries its mirror replaces; none without a mirror. A server that
 // does not answer is asked again, because it may be restarting.
-func mirrorHostnames(ctx context.Context, mirror http.Handler) ([]string, error) {
+func mirrorStatus(ctx context.Context, mirror http.Handler) (providermirror.Status, error) {
 	wait := lifecycle.Backoff{First: 250 * time.Millisecond}
 	for attempt := 1; ; attempt++ {
-		hosts, again, err := askMirror(ctx, mirror)
+		status, again, err := askMirror(ctx, mirror)
 		if !again || attempt == mirrorAttempts || !wait.Sleep(ctx) {
-			return hosts, err
+			return status, err
 		}
 	}
 }
 
 // askMirror asks once, and reports whether another attempt may succeed.
-func askMirror(ctx context.Context, mirror http.Handler) (hosts []string, again bool, err error) {
+func askMirror(ctx context.Context, mirror http.Handler) (status providermirror.Status, again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, mirrorStatusTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
 	if err != nil {
-		return nil, false, err
+		return status, false, err
 	}
 	answer := &answer{header: http.Header{}}
 	mirror.ServeHTTP(answer, req)
 	switch {
 	case answer.status == http.StatusNotFound: // no mirror, or an older server
-		return nil, false, nil
+		return status, false, nil
 	case answer.status != http.StatusOK:
-		return nil, answer.status >= http.StatusInternalServerError, fmt.Errorf("ask the server for its provider mirror: %s", answer.message())
+		return status, answer.status >= http.StatusInternalServerError, fmt.Errorf("ask the server for its provider mirror: %s", answer.message())
 	}
-	var status providermirror.Status
 	if err := json.Unmarshal(answer.body.Bytes(), &status); err != nil {
-		return nil, true, fmt.Errorf("ask the server for its provider mirror: %w", err)
+		return status, true, fmt.Errorf("ask the server for its provider mirror: %w", err)
 	}
-	for _, h := range status.Hostnames {
+	for _, h := range slices.Concat(status.Hostnames, status.ModuleHostnames) {
 		if err := providermirror.CheckHostname("hostnames", h); err != nil {
-			return nil, false, err
+			return providermirror.Status{}, false, err
 		}
 	}
-	return status.Hostnames, false, nil
+	return status, false, nil
 }
 
 // answer is a response that is kept, up to maxMirrorAnswer. If to is not nil, successful responses are
@@ -188,7 +189,7 @@ func (a *answer) message() string {
 }
 
 // startMirror listens on the loopback address and writes Terraform's configuration into dir.
-func startMirror(mirror http.Handler, dir string, hosts []string) (*Mirror, error) {
+func startMirror(mirror http.Handler, dir string, status providermirror.Status) (*Mirror, error) {
 	cert, root, err := loopbackCertificate()
 	if err != nil {
 		return nil, err
@@ -204,7 +205,7 @@ func startMirror(mirror http.Handler, dir string, hosts []string) (*Mirror, erro
 		err = os.WriteFile(filepath.Join(certs, "mirror.pem"), root, 0o600)
 	}
 	if err == nil {
-		err = os.WriteFile(config, mirrorConfig(base, hosts), 0o600)
+		err = os.WriteFile(config, mirrorConfig(base, status), 0o600)
 	}
 	if err != nil {
 		m.Stop()
@@ -250,13 +251,15 @@ func (m *Mirror) Stop() string {
 	return m.refusal
 }
 
-// mirrorConfig is Terraform's CLI configuration: providers and modules of hosts come from the listener, all others
-// from where they are.
-func mirrorConfig(base string, hosts []string) []byte {
-	var registries strings.Builder
-	patterns := make([]string, 0, len(hosts))
-	for _, h := range hosts {
+// mirrorConfig is Terraform's CLI configuration: the providers and modules of the mirror come from the listener, all
+// others from where they are.
+func mirrorConfig(base string, status providermirror.Status) []byte {
+	patterns := make([]string, 0, len(status.Hostnames))
+	for _, h := range status.Hostnames {
 		patterns = append(patterns, fmt.Sprintf("%q", h+"/*/*"))
+	}
+	var registries strings.Builder
+	for _, h := range status.ModuleHostnames {
 		fmt.Fprintf(&registries, `host %q {
   services = {
     "modules.v1" = "https://%s/modules/%s/"

@@ -16,8 +16,8 @@ func StartReleases(ctx context.Context, server http.Handler) (m *Mirror, address
 	if server == nil {
 		return nil, "", nil
 	}
-	hosts, err := mirrorHostnames(ctx, server)
-	if err != nil || !slices.Contains(hosts, providermirror.Releases) {
+	status, err := mirrorStatus(ctx, server)
+	if err != nil || !slices.Contains(status.Hostnames, providermirror.Releases) {
 		return nil, "", err
 	}
 	m, base, err := listen(server, "/releases/", nil)
