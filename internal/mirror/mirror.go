@@ -77,7 +77,7 @@ func (s *Service) enabled() error {
 
 // Status describes the mirror. Provisioners and all users can read it.
 func (s *Service) Status(ctx context.Context) (providermirror.Status, error) {
-	out := providermirror.Status{MaxBytes: s.MaxBytes, Hostnames: slices.Clone(s.Upstreams), ModuleHostnames: slices.Clone(s.Upstreams)}
+	out := providermirror.Status{MaxBytes: s.MaxBytes, Hostnames: append([]string{}, s.Upstreams...), ModuleHostnames: append([]string{}, s.Upstreams...)}
 	if err := s.enabled(); err != nil {
 		return out, err
 	}
