@@ -61,6 +61,7 @@ var ours = []string{
 	"POST /applications/reconnecting-pty-signed-token",
 	"GET /organizations/{}/provisionerjobs/{}/explain",
 	"GET /organizations/{}/provisionerqueue",
+	"GET /templates/{}/prebuilds",
 	"GET /mirror",
 	"DELETE /mirror/modules/{}/{}/{}/{}/{}",
 	"POST /mirror/modules/{}/{}/{}/{}/{}",

@@ -1,9 +1,13 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 
+	"github.com/google/uuid"
+
 	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 )
 
@@ -21,10 +25,13 @@ func (a *API) prebuildRoutes() []rest.Route {
 			About:  "Replies 304 when nothing changes.",
 			Action: codersdk.RBACActionUpdate, Resource: config, In: codersdk.PrebuildsSettings{}, Out: codersdk.PrebuildsSettings{},
 			Handler: a.putPrebuildsSettings},
+		{Method: "GET", Path: "/templates/{template}/prebuilds", Summary: "Get the state of a template's prebuilt workspaces",
+			Action: codersdk.RBACActionRead, Resource: codersdk.RBACResourceTemplate, Out: codersdk.TemplatePrebuilds{},
+			Handler: ofTemplate(a.Prebuilds.Status)},
 		{Method: "POST", Path: "/templates/{template}/prebuilds/invalidate", Summary: "Replace a template's prebuilt workspaces",
 			About:  "Claimed workspaces are not affected.",
 			Action: codersdk.RBACActionUpdate, Resource: codersdk.RBACResourceTemplate, Out: codersdk.InvalidatePresetsResponse{},
-			Handler: a.postInvalidatePrebuilds},
+			Handler: ofTemplate(a.Prebuilds.Invalidate)},
 	}
 }
 
@@ -44,14 +51,17 @@ func (a *API) putPrebuildsSettings(w http.ResponseWriter, r *http.Request) error
 	return rest.Reply(w, http.StatusOK, in)
 }
 
-func (a *API) postInvalidatePrebuilds(w http.ResponseWriter, r *http.Request) error {
-	id, err := rest.PathID(r, "template")
-	if err != nil {
-		return err
+// ofTemplate serves the result of a use case for the template of the path.
+func ofTemplate[T any](do func(context.Context, access.Subject, uuid.UUID) (T, error)) rest.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		id, err := rest.PathID(r, "template")
+		if err != nil {
+			return err
+		}
+		out, err := do(r.Context(), rest.Actor(r), id)
+		if err != nil {
+			return err
+		}
+		return rest.Reply(w, http.StatusOK, out)
 	}
-	out, err := a.Prebuilds.Invalidate(r.Context(), rest.Actor(r), id)
-	if err != nil {
-		return err
-	}
-	return rest.Reply(w, http.StatusOK, out)
 }

@@ -26,7 +26,9 @@ type Rules struct {
 type preset struct {
 	id       uuid.UUID
 	name     string
-	desired  int
+	desired  int           // the larger of defined and demand, as far as the budget reaches
+	defined  int           // by the template, at this time
+	demand   int           // estimated; 0 without a budget
 	ttl      time.Duration // 0 for no maximum age
 	failures int           // number in a row
 	failed   time.Time     // time of the last failure

@@ -35,7 +35,10 @@ type demand struct {
 // estimate returns the demand for a template. It reads the database once per demandStep.
 func (s *Service) estimate(ctx context.Context, q *sqlc.Queries, t sqlc.PrebuildTemplateRow, now time.Time) (map[string]int, error) {
 	at := now.Truncate(demandStep)
-	if d, known := s.demands[t.ID]; known && d.at.Equal(at) {
+	s.mu.Lock()
+	d, known := s.demands[t.ID]
+	s.mu.Unlock()
+	if known && d.at.Equal(at) {
 		return d.byPreset, nil
 	}
 	var since []time.Time
@@ -52,7 +55,9 @@ func (s *Service) estimate(ctx context.Context, q *sqlc.Queries, t sqlc.Prebuild
 	if err != nil {
 		return nil, err
 	}
-	d := demand{at, averagePeaks(creations, len(since))}
+	d = demand{at, averagePeaks(creations, len(since))}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.demands[t.ID] = d
 	return d.byPreset, nil
 }
@@ -85,14 +90,14 @@ func averagePeaks(creations []sqlc.PrebuildDemandRow, weeks int) map[string]int 
 
 // grow raises the desired numbers of presets towards their demand, while the sum of all is below
 // the budget. The preset that lacks most is raised first.
-func grow(presets []preset, demand map[string]int, budget int) {
+func grow(presets []preset, budget int) {
 	for _, p := range presets {
 		budget -= p.desired
 	}
 	for ; budget > 0; budget-- {
 		most, lack := -1, 0
 		for i, p := range presets {
-			if l := demand[p.name] - p.desired; l > lack {
+			if l := p.demand - p.desired; l > lack {
 				most, lack = i, l
 			}
 		}
@@ -105,6 +110,8 @@ func grow(presets []preset, demand map[string]int, budget int) {
 
 // forget drops the estimates for templates that are not among those.
 func (s *Service) forget(templates []uuid.UUID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	left := map[uuid.UUID]demand{}
 	for _, id := range templates {
 		if d, known := s.demands[id]; known {

@@ -48,8 +48,8 @@ func TestGrow(t *testing.T) {
 		"the one that lacks most first": {[2]int{1, 0}, [2]int{3, 9}, 5, [2]int{1, 4}},
 		"by turns then":                 {[2]int{0, 0}, [2]int{4, 4}, 5, [2]int{3, 2}},
 	} {
-		presets := []preset{{name: "a", desired: c.desired[0]}, {name: "b", desired: c.desired[1]}}
-		grow(presets, map[string]int{"a": c.demand[0], "b": c.demand[1]}, c.budget)
+		presets := []preset{{desired: c.desired[0], demand: c.demand[0]}, {desired: c.desired[1], demand: c.demand[1]}}
+		grow(presets, c.budget)
 		if got := [2]int{presets[0].desired, presets[1].desired}; got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}

@@ -4,10 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
 // labels name a preset in metrics.
@@ -79,16 +76,7 @@ func (s *Service) count(ctx context.Context, all []situation) error {
 		}
 	}
 	for _, st := range all {
-		running, eligible := map[uuid.UUID]int{}, map[uuid.UUID]int{}
-		for _, w := range st.workspaces {
-			if st.wanted(w) == nil || w.transition != codersdk.WorkspaceTransitionStart || w.status != codersdk.ProvisionerJobStatusSucceeded {
-				continue
-			}
-			running[w.preset]++
-			if w.ready {
-				eligible[w.preset]++
-			}
-		}
+		running, eligible := st.counts()
 		for _, p := range st.presets {
 			l := st.labels
 			l.preset = p.name

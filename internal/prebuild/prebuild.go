@@ -15,6 +15,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,8 +50,9 @@ type Config struct {
 type Service struct {
 	Config
 	lifecycle.Loop
-	// For the loop only:
-	said    map[string]string    // last problem of each object, so that it is logged once
+	said map[string]string // last problem of each object, so that it is logged once; for the loop only
+
+	mu      sync.Mutex
 	demands map[uuid.UUID]demand // last estimates by template
 
 	tally tally
@@ -163,7 +165,8 @@ func (s *Service) look(ctx context.Context, q *sqlc.Queries, templateID uuid.UUI
 	var ids []uuid.UUID
 	for _, p := range t.Presets {
 		if wants := p.PrebuildsOf(); wants != nil && t.Wanted {
-			out.presets = append(out.presets, preset{id: p.ID, name: p.Name, desired: int(wants.Desired(now)), ttl: time.Duration(wants.TTLSeconds) * time.Second})
+			n := int(wants.Desired(now))
+			out.presets = append(out.presets, preset{id: p.ID, name: p.Name, desired: n, defined: n, ttl: time.Duration(wants.TTLSeconds) * time.Second})
 			ids = append(ids, p.ID)
 		}
 	}
@@ -172,7 +175,10 @@ func (s *Service) look(ctx context.Context, q *sqlc.Queries, templateID uuid.UUI
 		if err != nil {
 			return out, err
 		}
-		grow(out.presets, demand, int(t.PrebuildBudget))
+		for i, p := range out.presets {
+			out.presets[i].demand = demand[p.name]
+		}
+		grow(out.presets, int(t.PrebuildBudget))
 	}
 	if len(ids) > 0 {
 		failures, err := q.PrebuildFailures(ctx, ids, t.InvalidatedAt)
@@ -203,7 +209,7 @@ func (s *Service) act(ctx context.Context, now situation) {
 	broken := map[uuid.UUID]bool{}
 	for _, p := range now.presets {
 		about := "preset " + p.id.String()
-		if s.Limit > 0 && p.failures >= s.Limit {
+		if s.suspended(p) {
 			s.trouble(about, codersdk.Errorf(
 				codersdk.CodePrecondition,
 				"the preset %q is suspended after %d failures in a row; check the logs of its workspaces and publish a fixed version, or invalidate the prebuilt workspaces to retry",

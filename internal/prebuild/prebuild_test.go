@@ -200,6 +200,15 @@ func TestFailuresBackOff(t *testing.T) {
 	if n := strings.Count(log.String(), "after 3 failures in a row"); n != 1 {
 		t.Errorf("that is told %d times: %s", n, log.String())
 	}
+	got, err := k.Status(ctx, h.admin, h.template)
+	h.must(err)
+	want := codersdk.PresetPrebuildStatus{PresetID: h.preset, PresetName: "Big", Defined: 1, Desired: 1, FailuresInARow: 3, Suspended: true}
+	if len(got.Presets) != 1 || got.Presets[0] != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if _, err := k.Status(ctx, access.Subject{UserID: uuid.New()}, h.template); !codersdk.Is(err, codersdk.CodeNotFound) {
+		t.Errorf("a stranger: %v", err)
+	}
 	now = time.Now()
 	if _, err := k.Invalidate(ctx, h.admin, h.template); err != nil {
 		t.Fatal(err)
@@ -294,17 +303,18 @@ func TestDemand(t *testing.T) {
 	for _, step := range []struct {
 		budget, age int // of the template, in weeks
 		at          time.Duration
+		demand      int
 		want        int
 	}{
-		{0, 8, 0, 1},
-		{10, 8, -61 * time.Minute, 1},
-		{10, 8, -55 * time.Minute, 4},
-		{10, 8, time.Hour, 4},
-		{10, 8, 85 * time.Minute, 1},
-		{3, 8, 0, 3},
-		{1, 8, 0, 1},
-		{10, 2, 0, 4}, // the weeks before it was there do not count
-		{10, 0, 0, 1},
+		{0, 8, 0, 0, 1},
+		{10, 8, -61 * time.Minute, 0, 1},
+		{10, 8, -55 * time.Minute, 4, 4},
+		{10, 8, time.Hour, 4, 4},
+		{10, 8, 85 * time.Minute, 0, 1},
+		{3, 8, 0, 4, 3},
+		{1, 8, 0, 4, 1},
+		{10, 2, 0, 4, 4}, // the weeks before it was there do not count
+		{10, 0, 0, 0, 1},
 	} {
 		now := nine.Add(step.at)
 		h.exec(`UPDATE templates SET prebuild_budget = $1, created_at = $2`, step.budget, nine.AddDate(0, 0, -7*step.age))
@@ -316,6 +326,14 @@ func TestDemand(t *testing.T) {
 		}
 		if n := h.alive(); n != step.want {
 			t.Errorf("with a budget of %d, a template of %d weeks and %v after nine, there are %d, want %d", step.budget, step.age, step.at, n, step.want)
+		}
+		got, err := k.Status(t.Context(), h.admin, h.template)
+		h.must(err)
+		want := codersdk.PresetPrebuildStatus{
+			PresetID: h.preset, PresetName: "Big", Defined: 1, Demand: step.demand, Desired: step.want, Running: step.want, Eligible: step.want,
+		}
+		if len(got.Presets) != 1 || got.Presets[0] != want || got.ReconciliationPaused {
+			t.Errorf("with a budget of %d, %v after nine: %+v, want %+v", step.budget, step.at, got, want)
 		}
 	}
 }

@@ -73,15 +73,8 @@ func (s *Service) wake() {
 // returns the presets of the active version that have prebuilt workspaces.
 func (s *Service) Invalidate(ctx context.Context, actor access.Subject, templateID uuid.UUID) (codersdk.InvalidatePresetsResponse, error) {
 	out := codersdk.InvalidatePresetsResponse{Invalidated: []codersdk.InvalidatedPreset{}}
-	row, err := s.Store.WorkspaceTemplate(ctx, templateID)
+	row, err := s.template(ctx, actor, codersdk.RBACActionUpdate, templateID)
 	if err != nil {
-		return out, err
-	}
-	if row.DeletedAt != nil {
-		return out, codersdk.NotFound()
-	}
-	o := access.Object{Type: codersdk.RBACResourceTemplate, ID: row.ID, OrganizationID: row.OrganizationID, UserACL: row.UserACL, GroupACL: row.GroupACL}
-	if err := actor.Check(codersdk.RBACActionUpdate, o); err != nil {
 		return out, err
 	}
 	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {

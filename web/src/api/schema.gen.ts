@@ -5970,6 +5970,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/templates/{template}/prebuilds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the state of a template's prebuilt workspaces */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    template: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TemplatePrebuilds"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/templates/{template}/prebuilds/invalidate": {
         parameters: {
             query?: never;
@@ -13214,6 +13252,21 @@ export interface components {
             /** @description TTLSeconds is the maximum age of a prebuilt workspace, after which it is replaced; 0 for no maximum. */
             ttl_seconds?: number;
         };
+        PresetPrebuildStatus: {
+            /** @description Defined is the number that the preset defines for this time. Demand is the number that the template's budget may raise it to: an estimate from past weeks, 0 without a budget. Desired is the number that is kept. */
+            defined_instances: number;
+            demand_instances: number;
+            desired_instances: number;
+            eligible: number;
+            /** @description FailuresInARow delay the next build. Suspended is true after too many of them. */
+            failures_in_a_row: number;
+            /** Format: uuid */
+            preset_id: string;
+            preset_name: string;
+            /** @description Running have finished their build. Eligible are those of them that can be claimed. */
+            running: number;
+            suspended: boolean;
+        };
         PreviewParameter: {
             default_value: components["schemas"]["NullHCLString"];
             description: string;
@@ -14023,6 +14076,12 @@ export interface components {
         TemplateParameterValue: {
             count: number;
             value: string;
+        };
+        TemplatePrebuilds: {
+            /** @description of the active version that have prebuilt workspaces */
+            presets: components["schemas"]["PresetPrebuildStatus"][];
+            /** @description for the whole deployment */
+            reconciliation_paused: boolean;
         };
         /** @enum {string} */
         TemplateRole: "" | "admin" | "use";
