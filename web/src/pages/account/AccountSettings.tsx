@@ -35,7 +35,7 @@ export default function AccountSettings() {
   const { data: self } = useSuspenseQuery(me);
   if (!self) return null;
   return (
-    <Page title="Account settings" hint={`${self.username} · ${self.email}`} wide={false}>
+    <Page title="Account settings" hint={`${self.username} · ${self.email}`}>
       <Tabs
         value={tab}
         onChange={(t) => navigate({ to: '/settings/$tab', params: { tab: t as AccountTab } })}

@@ -26,5 +26,8 @@ describe('permissions of a role', () => {
       'templates, task',
     );
     expect(summarizePermissions([p('workspace', 'create', true)])).toBe('denied: workspaces');
+    expect(summarizePermissions([p('idpsync_settings', 'read'), p('group_member', 'read')])).toBe(
+      'IdP sync settings, group members',
+    );
   });
 });

@@ -64,7 +64,10 @@ export function togglePermission(
 /** Summarizes the permissions of a role. */
 export function summarizePermissions(all: readonly Permission[]): string {
   if (all.some((permission) => permission.resource_type === '*')) return 'All resources';
-  const label = (r: string) => kinds.find((kind) => kind.resource === r)?.label.toLowerCase() ?? r.replaceAll('_', ' ');
+  const label = (r: string) => {
+    const known = kinds.find((kind) => kind.resource === r)?.label;
+    return known?.replace(/^[A-Z][a-z]+\b/, (word) => word.toLowerCase()) ?? r.replaceAll('_', ' ');
+  };
   const named = (negate: boolean) =>
     [
       ...new Set(

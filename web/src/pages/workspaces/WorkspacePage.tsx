@@ -1,6 +1,6 @@
-import { Alert, Anchor, Breadcrumbs, Group, Paper } from '@mantine/core';
+import { Alert, Anchor, Breadcrumbs, Button, Group, Paper } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import { ApiError } from '../../api/client';
 import { useLiveUpdates } from '../../api/live';
@@ -98,7 +98,16 @@ export default function WorkspacePage() {
     void navigate({ to: '/workspaces', search: {}, replace: true });
   }, [gone, name, navigate]);
   if (gone) return <Loading />;
-  if (error) return <Page title={name}>{<ErrorAlert error={error} />}</Page>;
+  if (error) {
+    return (
+      <Page title={name}>
+        <ErrorAlert error={error} />
+        <Button component={Link} to="/workspaces" mt="md" variant="default">
+          Go to workspaces
+        </Button>
+      </Page>
+    );
+  }
   if (!workspace) return <Loading />;
   return (
     <Page

@@ -3,7 +3,6 @@ import {
   Alert,
   Anchor,
   Button,
-  Checkbox,
   Chip,
   Group,
   List,
@@ -191,7 +190,7 @@ function ScheduleForm({ workspace, template }: { workspace: Workspace; template:
       <Title order={2} size="h3">
         Autostop
       </Title>
-      <Checkbox
+      <Switch
         label="Enable autostop"
         checked={stops}
         disabled={!template.allow_user_autostop}
