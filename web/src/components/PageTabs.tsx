@@ -1,5 +1,5 @@
 import { Tabs } from '@mantine/core';
-import { type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, Suspense, useLayoutEffect, useRef, useState } from 'react';
 import { CrashAlert } from './CrashAlert';
 import { ErrorBoundary } from './ErrorBoundary';
 import { Loading } from './Loading';
@@ -20,11 +20,19 @@ interface Props<T extends string> {
 /** The tabs of a page. Only the selected one is mounted. */
 export function PageTabs<T extends string>({ tabs, value, onGo, show, known, needs }: Props<T>) {
   const allowed = tabs.some((t) => t.tab === value);
+  const list = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const tab = list.current?.querySelector<HTMLElement>('[aria-selected=true]');
+    if (list.current && tab)
+      list.current.scrollLeft = tab.offsetLeft - (list.current.clientWidth - tab.offsetWidth) / 2;
+  }, [value, tabs.length]);
   return (
     <Tabs value={value} onChange={(tab) => tab && onGo(tab as T)} keepMounted={false}>
       <Tabs.List
+        ref={list}
         mb="md"
         style={{
+          position: 'relative', // the offsets of tabs are in it
           flexWrap: 'nowrap',
           overflowX: 'auto',
           overflowY: 'hidden',

@@ -1,8 +1,9 @@
-import { Tabs } from '@mantine/core';
+import type { ReactNode } from 'react';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { me } from '../../api/queries';
 import { Page } from '../../components/Page';
+import { PageTabs } from '../../components/PageTabs';
 import { LinkedAccounts } from '../../externalauth/LinkedAccounts';
 import { Preferences } from '../../notifications/Preferences';
 import { AuthorizedApps } from '../../oauth2/AuthorizedApps';
@@ -28,57 +29,36 @@ const titles: Record<AccountTab, string> = {
   notifications: 'Notifications',
 };
 
+const tabs = Object.entries(titles).map(([tab, title]) => ({ tab: tab as AccountTab, title }));
+
 /** The settings of the signed-in user's account. */
 export default function AccountSettings() {
-  const { tab } = useParams({ from: '/shell/settings/$tab' });
+  const { tab }: { tab: AccountTab } = useParams({ from: '/shell/settings/$tab' });
   const navigate = useNavigate();
   const { data: self } = useSuspenseQuery(me);
   if (!self) return null;
+  const panels: Record<AccountTab, () => ReactNode> = {
+    account: () => <Profile self={self} />,
+    security: () => <Security self={self} />,
+    'ssh-key': () => <SSHKey />,
+    tokens: () => <Tokens />,
+    secrets: () => <Secrets />,
+    'external-auth': () => <LinkedAccounts />,
+    applications: () => <AuthorizedApps />,
+    schedule: () => <QuietHours />,
+    appearance: () => <Appearance />,
+    notifications: () => <Preferences />,
+  };
   return (
     <Page title="Account settings" hint={`${self.username} · ${self.email}`}>
-      <Tabs
+      <PageTabs
+        tabs={tabs}
         value={tab}
-        onChange={(t) => navigate({ to: '/settings/$tab', params: { tab: t as AccountTab } })}
-        keepMounted={false}
-      >
-        <Tabs.List mb="lg">
-          {Object.entries(titles).map(([t, title]) => (
-            <Tabs.Tab key={t} value={t}>
-              {title}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        <Tabs.Panel value="account">
-          <Profile self={self} />
-        </Tabs.Panel>
-        <Tabs.Panel value="security">
-          <Security self={self} />
-        </Tabs.Panel>
-        <Tabs.Panel value="ssh-key">
-          <SSHKey />
-        </Tabs.Panel>
-        <Tabs.Panel value="tokens">
-          <Tokens />
-        </Tabs.Panel>
-        <Tabs.Panel value="secrets">
-          <Secrets />
-        </Tabs.Panel>
-        <Tabs.Panel value="external-auth">
-          <LinkedAccounts />
-        </Tabs.Panel>
-        <Tabs.Panel value="applications">
-          <AuthorizedApps />
-        </Tabs.Panel>
-        <Tabs.Panel value="schedule">
-          <QuietHours />
-        </Tabs.Panel>
-        <Tabs.Panel value="appearance">
-          <Appearance />
-        </Tabs.Panel>
-        <Tabs.Panel value="notifications">
-          <Preferences />
-        </Tabs.Panel>
-      </Tabs>
+        onGo={(to) => navigate({ to: '/settings/$tab', params: { tab: to } })}
+        show={(shown) => panels[shown]()}
+        known
+        needs=""
+      />
     </Page>
   );
 }
