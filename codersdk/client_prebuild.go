@@ -26,11 +26,6 @@ func (c *Client) UpdatePrebuildsSettings(ctx context.Context, req PrebuildsSetti
 	return nil
 }
 
-// TemplatePrebuilds calls GET /templates/{template}/prebuilds.
-func (c *Client) TemplatePrebuilds(ctx context.Context, templateID uuid.UUID) (out TemplatePrebuilds, err error) {
-	return out, c.do(ctx, http.MethodGet, "/templates/"+templateID.String()+"/prebuilds", nil, nil, &out)
-}
-
 // InvalidatePrebuilds replaces the prebuilt workspaces of a template.
 func (c *Client) InvalidatePrebuilds(ctx context.Context, templateID uuid.UUID) (out InvalidatePresetsResponse, err error) {
 	return out, c.do(ctx, http.MethodPost, "/templates/"+templateID.String()+"/prebuilds/invalidate", nil, nil, &out)

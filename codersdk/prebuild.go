@@ -24,29 +24,6 @@ type PrebuildsSettings struct {
 	ReconciliationPaused bool `json:"reconciliation_paused"`
 }
 
-// TemplatePrebuilds is the state of the prebuilt workspaces of a template.
-type TemplatePrebuilds struct {
-	ReconciliationPaused bool                   `json:"reconciliation_paused"` // for the whole deployment
-	Presets              []PresetPrebuildStatus `json:"presets"`               // of the active version that have prebuilt workspaces
-}
-
-// PresetPrebuildStatus is how many prebuilt workspaces a preset has now, and why.
-type PresetPrebuildStatus struct {
-	PresetID   uuid.UUID `json:"preset_id"`
-	PresetName string    `json:"preset_name"`
-	// Defined is the number that the preset defines for this time. Demand is the number that the template's budget
-	// may raise it to: an estimate from past weeks, 0 without a budget. Desired is the number that is kept.
-	Defined int `json:"defined_instances"`
-	Demand  int `json:"demand_instances"`
-	Desired int `json:"desired_instances"`
-	// Running have finished their build. Eligible are those of them that can be claimed.
-	Running  int `json:"running"`
-	Eligible int `json:"eligible"`
-	// FailuresInARow delay the next build. Suspended is true after too many of them.
-	FailuresInARow int  `json:"failures_in_a_row"`
-	Suspended      bool `json:"suspended"`
-}
-
 // InvalidatePresetsResponse lists the presets whose prebuilt workspaces are
 // replaced.
 type InvalidatePresetsResponse struct {

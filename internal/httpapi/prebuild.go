@@ -9,6 +9,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
+	"github.com/seed-2a7f8fe7/coder/internal/prebuild"
 )
 
 // prebuildRoutes manage prebuilt workspaces. (WS-20)
@@ -26,7 +27,7 @@ func (a *API) prebuildRoutes() []rest.Route {
 			Action: codersdk.RBACActionUpdate, Resource: config, In: codersdk.PrebuildsSettings{}, Out: codersdk.PrebuildsSettings{},
 			Handler: a.putPrebuildsSettings},
 		{Method: "GET", Path: "/templates/{template}/prebuilds", Summary: "Get the state of a template's prebuilt workspaces",
-			Action: codersdk.RBACActionRead, Resource: codersdk.RBACResourceTemplate, Out: codersdk.TemplatePrebuilds{},
+			Action: codersdk.RBACActionRead, Resource: codersdk.RBACResourceTemplate, Out: prebuild.TemplatePrebuilds{},
 			Handler: ofTemplate(a.Prebuilds.Status)},
 		{Method: "POST", Path: "/templates/{template}/prebuilds/invalidate", Summary: "Replace a template's prebuilt workspaces",
 			About:  "Claimed workspaces are not affected.",

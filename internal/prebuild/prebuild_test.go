@@ -202,7 +202,7 @@ func TestFailuresBackOff(t *testing.T) {
 	}
 	got, err := k.Status(ctx, h.admin, h.template)
 	h.must(err)
-	want := codersdk.PresetPrebuildStatus{PresetID: h.preset, PresetName: "Big", Defined: 1, Desired: 1, FailuresInARow: 3, Suspended: true}
+	want := prebuild.PresetPrebuildStatus{PresetID: h.preset, PresetName: "Big", Defined: 1, Desired: 1, FailuresInARow: 3, Suspended: true}
 	if len(got.Presets) != 1 || got.Presets[0] != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -329,7 +329,7 @@ func TestDemand(t *testing.T) {
 		}
 		got, err := k.Status(t.Context(), h.admin, h.template)
 		h.must(err)
-		want := codersdk.PresetPrebuildStatus{
+		want := prebuild.PresetPrebuildStatus{
 			PresetID: h.preset, PresetName: "Big", Defined: 1, Demand: step.demand, Desired: step.want, Running: step.want, Eligible: step.want,
 		}
 		if len(got.Presets) != 1 || got.Presets[0] != want || got.ReconciliationPaused {

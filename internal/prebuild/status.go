@@ -10,9 +10,32 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
+// TemplatePrebuilds is the state of the prebuilt workspaces of a template.
+type TemplatePrebuilds struct {
+	ReconciliationPaused bool                   `json:"reconciliation_paused"` // for the whole deployment
+	Presets              []PresetPrebuildStatus `json:"presets"`               // of the active version that have prebuilt workspaces
+}
+
+// PresetPrebuildStatus is how many prebuilt workspaces a preset has now, and why.
+type PresetPrebuildStatus struct {
+	PresetID   uuid.UUID `json:"preset_id"`
+	PresetName string    `json:"preset_name"`
+	// Defined is the number that the preset defines for this time. Demand is the number that the template's budget
+	// may raise it to: an estimate from past weeks, 0 without a budget. Desired is the number that is kept.
+	Defined int `json:"defined_instances"`
+	Demand  int `json:"demand_instances"`
+	Desired int `json:"desired_instances"`
+	// Running have finished their build. Eligible are those of them that can be claimed.
+	Running  int `json:"running"`
+	Eligible int `json:"eligible"`
+	// FailuresInARow delay the next build. Suspended is true after too many of them.
+	FailuresInARow int  `json:"failures_in_a_row"`
+	Suspended      bool `json:"suspended"`
+}
+
 // Status returns how many prebuilt workspaces the presets of a template's active version have now, and why.
-func (s *Service) Status(ctx context.Context, actor access.Subject, templateID uuid.UUID) (codersdk.TemplatePrebuilds, error) {
-	out := codersdk.TemplatePrebuilds{Presets: []codersdk.PresetPrebuildStatus{}}
+func (s *Service) Status(ctx context.Context, actor access.Subject, templateID uuid.UUID) (TemplatePrebuilds, error) {
+	out := TemplatePrebuilds{Presets: []PresetPrebuildStatus{}}
 	if _, err := s.template(ctx, actor, codersdk.RBACActionRead, templateID); err != nil {
 		return out, err
 	}
@@ -27,7 +50,7 @@ func (s *Service) Status(ctx context.Context, actor access.Subject, templateID u
 	}
 	running, eligible := now.counts()
 	for _, p := range now.presets {
-		out.Presets = append(out.Presets, codersdk.PresetPrebuildStatus{
+		out.Presets = append(out.Presets, PresetPrebuildStatus{
 			PresetID: p.id, PresetName: p.name, Defined: p.defined, Demand: p.demand, Desired: p.desired,
 			Running: running[p.id], Eligible: eligible[p.id], FailuresInARow: p.failures, Suspended: s.suspended(p),
 		})

@@ -13253,17 +13253,14 @@ export interface components {
             ttl_seconds?: number;
         };
         PresetPrebuildStatus: {
-            /** @description Defined is the number that the preset defines for this time. Demand is the number that the template's budget may raise it to: an estimate from past weeks, 0 without a budget. Desired is the number that is kept. */
             defined_instances: number;
             demand_instances: number;
             desired_instances: number;
             eligible: number;
-            /** @description FailuresInARow delay the next build. Suspended is true after too many of them. */
             failures_in_a_row: number;
             /** Format: uuid */
             preset_id: string;
             preset_name: string;
-            /** @description Running have finished their build. Eligible are those of them that can be claimed. */
             running: number;
             suspended: boolean;
         };
@@ -14078,9 +14075,7 @@ export interface components {
             value: string;
         };
         TemplatePrebuilds: {
-            /** @description of the active version that have prebuilt workspaces */
             presets: components["schemas"]["PresetPrebuildStatus"][];
-            /** @description for the whole deployment */
             reconciliation_paused: boolean;
         };
         /** @enum {string} */
