@@ -60,6 +60,9 @@ func readChunks(ctx context.Context, q *sqlc.Queries, r sqlc.MirrorPackage, w io
 	return nil
 }
 
+// errOtherFiles is the error of an archive that is not the stored one.
+var errOtherFiles = errors.New("the stored archive has other files")
+
 // keep stores a checked archive and removes others beyond MaxBytes. A stored archive with the same checksum
 // is replaced only if it is damaged; one with another checksum is not replaced. It reports whether
 // the archive was stored.
@@ -82,7 +85,7 @@ func (s *Service) keep(ctx context.Context, t providermirror.Target, f io.Reader
 		row, err = q.MirrorPackage(ctx, key(t))
 		switch {
 		case err == nil && !bytes.Equal(row.Sha256, a.SHA256):
-			return refused(t, fmt.Sprintf("its SHA-256 is %x, but the mirror has stored it with %x", a.SHA256, row.Sha256))
+			return refused(t, fmt.Sprintf("its SHA-256 is %x, but the mirror has stored it with %x", a.SHA256, row.Sha256)).WithCause(errOtherFiles)
 		case err == nil && readChunks(ctx, q, row, io.Discard) == nil:
 			if a.Published && !row.Published {
 				return q.MirrorSetPublished(ctx, row.ID)

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/registry"
 )
 
 // Open returns an archive, which is fetched from its registry unless it is stored. A stored archive that is
@@ -102,7 +103,9 @@ func (s *Service) fetch(ctx context.Context, t providermirror.Target) (sqlc.Mirr
 	}
 	defer func() { <-s.slots }()
 	row, err := s.download(ctx, t)
-	if err != nil {
+	if _, ok := errors.AsType[*registry.ModuleError](err); ok {
+		s.Log.Info("the mirror cannot fetch a module; provisioners fetch it themselves", "module", t.String(), "error", err)
+	} else if err != nil {
 		s.Log.Warn("fetching an archive failed", "archive", t.String(), "error", err)
 	}
 	return row, s.without(t.Provider, false, err)

@@ -200,7 +200,7 @@ func (s *Service) stored(ctx context.Context, p providermirror.Provider) ([]sqlc
 	return s.Store.MirrorOfProvider(ctx, p.Hostname, p.Namespace, p.Type)
 }
 
-// errNoUpstream is the error for what comes from registries that are no upstream.
+// errNoUpstream is the error for providers and modules of registries that are not in Upstreams.
 var errNoUpstream = errors.New("its registry is not in --mirror-upstreams")
 
 // upstream returns the versions that the registry has.
@@ -240,7 +240,7 @@ func (s *Service) without(p providermirror.Provider, stored bool, err error) err
 		s.Log.Info("the registry cannot be reached; stored archives are served", "address", p.String(), "error", err)
 		return nil
 	case absent:
-		return codersdk.Errorf(codersdk.CodeNotFound, "The mirror does not have %s", p).WithDetail("%s", err)
+		return codersdk.Errorf(codersdk.CodeNotFound, "The mirror does not have %s", p).WithDetail("%s", err).WithCause(err)
 	case unreachable:
 		return codersdk.Errorf(codersdk.CodeUnavailable,
 			"The mirror does not have %s, and its registry cannot be reached; carry it in with 'coder mirror import'", p).WithCause(err)
@@ -249,6 +249,6 @@ func (s *Service) without(p providermirror.Provider, stored bool, err error) err
 }
 
 // refused returns the error of an archive that is not what it should be.
-func refused(t providermirror.Target, why string) error {
+func refused(t providermirror.Target, why string) *codersdk.Error {
 	return codersdk.Errorf(codersdk.CodePrecondition, "%s is refused: %s", t, why)
 }

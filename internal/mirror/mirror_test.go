@@ -35,7 +35,7 @@ func replica(t *testing.T, store *postgres.Store, r *registrytest.Registry, limi
 // service returns a mirror that is enabled.
 func service(t *testing.T, c mirror.Config) *mirror.Service {
 	t.Helper()
-	c.Enable, c.Dir, c.Log, c.MaxBytes = true, t.TempDir(), slog.New(slog.DiscardHandler), cmp.Or(c.MaxBytes, large)
+	c.Enable, c.Dir, c.Log, c.MaxBytes = true, t.TempDir(), cmp.Or(c.Log, slog.New(slog.DiscardHandler)), cmp.Or(c.MaxBytes, large)
 	return mirror.New(c)
 }
 

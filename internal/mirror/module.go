@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"io"
 	"slices"
 
@@ -28,15 +29,10 @@ func (s *Service) Locate(ctx context.Context, p providermirror.Provider, version
 	if codersdk.Is(err, codersdk.CodeNotFound) {
 		_, err = s.fetch(ctx, t)
 	}
-	if err == nil || ctx.Err() != nil || !slices.Contains(s.Upstreams, p.Hostname) {
-		return "", err
+	if elsewhere, ok := errors.AsType[*registry.ModuleError](err); ok && ctx.Err() == nil {
+		return elsewhere.Source, nil
 	}
-	source, located := s.Registry.ModuleSource(ctx, t)
-	if located != nil {
-		return "", err
-	}
-	s.Log.Info("the provisioner fetches a module that the mirror cannot fetch", "module", t.String(), "source", source)
-	return source, nil
+	return "", err
 }
 
 // Publish stores a module of the deployment's own, whose files are a tar. A version is never replaced.
@@ -52,11 +48,10 @@ func (s *Service) Publish(
 		return providermirror.Package{}, codersdk.Errorf(codersdk.CodeInvalid, "%s cannot be published: %s", t, err)
 	}
 	sum := sha256.Sum256(data)
-	row, err := s.Store.MirrorPackage(ctx, key(t))
-	if err == nil && !bytes.Equal(row.Sha256, sum[:]) {
+	row, _, err := s.keep(ctx, t, bytes.NewReader(data), registry.Archive{Size: int64(len(data)), SHA256: sum[:], Published: true})
+	if errors.Is(err, errOtherFiles) {
 		return providermirror.Package{}, codersdk.Errorf(codersdk.CodeConflict, "The mirror has %s with other files; publish another version", t)
 	}
-	row, _, err = s.keep(ctx, t, bytes.NewReader(data), registry.Archive{Size: int64(len(data)), SHA256: sum[:], Published: true})
 	if err != nil {
 		return providermirror.Package{}, err
 	}

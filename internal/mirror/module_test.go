@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,46 @@ import (
 
 func module(name string) providermirror.Target {
 	return providermirror.Target{Provider: providermirror.Module(providermirror.TerraformRegistry, "Acme", name, "any"), Version: "1.2.0"}
+}
+
+// TestSourcesOfModulesStaySecret has registries that name sources with credentials, which only provisioners get.
+func TestSourcesOfModulesStaySecret(t *testing.T) {
+	r := registrytest.New(t)
+	sources := map[string]string{
+		"git":     "git::https://user:hunter2@git.example.com/acme/one.git?ref=v1",
+		"query":   "https://files.example.com/one.tgz?token=hunter2",
+		"path":    "https://files.example.com/object/hunter2?archive=zip",
+		"plain":   "http://files.example.com/hunter2.zip",
+		"damaged": "https://files.example.com/hunter2/damaged.zip",
+	}
+	for name, source := range sources {
+		at := ""
+		if name == "damaged" {
+			at = source // with a gzipped tar
+		}
+		r.AddModule(t, module(name), source, at, nil)
+	}
+	var log bytes.Buffer
+	s := service(t, mirror.Config{
+		Store: postgrestest.New(t), Registry: registry.New(r.Transport(), time.Now), Upstreams: []string{providermirror.TerraformRegistry},
+		Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	for name, want := range sources {
+		requests := r.Requests.Load()
+		if got, err := s.Locate(t.Context(), module(name).Provider, "1.2.0"); err != nil || got != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		if n := r.Requests.Load() - requests; n > 3 { // discovery, source and archive
+			t.Errorf("%s: %d requests", name, n)
+		}
+		_, err := s.Pull(t.Context(), access.System(), providermirror.PullRequest{Target: module(name)})
+		if err == nil || strings.Contains(fmt.Sprintf("%v %+v", err, err), "hunter2") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if strings.Contains(log.String(), "hunter2") || strings.Count(log.String(), "level=INFO") != 2*len(sources) {
+		t.Error(log.String())
+	}
 }
 
 // TestModulesAreCarried has a template with a module that the mirror can fetch and with one that it cannot fetch.

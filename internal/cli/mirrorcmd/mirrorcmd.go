@@ -24,8 +24,8 @@ func Commands(a *command.Run) []*command.Command {
 	return []*command.Command{{
 		Name:  "mirror",
 		Short: "Manage the provider mirror of the server",
-		Long: "The server stores Terraform, and providers and modules for it and OpenTofu, if it runs with --mirror. For a network without a way to the " +
-			"registries, pull and export them on a server that has one, and import the file here.",
+		Long: "With --mirror, the server stores Terraform and the providers and modules of templates. For a network without a way to " +
+			"the registries, pull and export them on a server that has one, and import the file here.",
 		Examples: []command.Example{
 			{Text: "List what templates need", Line: "coder mirror list"},
 			{Text: "Fetch them, and write them to a file", Line: "coder mirror pull && coder mirror export mirror.tar"},

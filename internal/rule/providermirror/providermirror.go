@@ -175,7 +175,7 @@ func ParseFilename(p Provider, name string) (Target, error) {
 type Status struct {
 	// Hostnames are the registries whose providers come from the mirror.
 	Hostnames []string `json:"hostnames"`
-	// ModuleHostnames are those whose modules come from the mirror. Servers before v2.37 name none.
+	// ModuleHostnames are those whose modules come from the mirror. Older servers name none.
 	ModuleHostnames []string `json:"module_hostnames"`
 	Packages        int64    `json:"packages"`
 	Bytes           int64    `json:"bytes"`     // of all archives

@@ -36,9 +36,9 @@ func (c *Client) moduleVersions(ctx context.Context, p providermirror.Provider) 
 	return out, nil
 }
 
-// ModuleSource returns the source of a version of a module in the form of Terraform, such as
+// moduleSource returns the source of a version of a module in the form of Terraform, such as
 // git::https://github.com/acme/terraform-aws-vpc?ref=v1.0.0.
-func (c *Client) ModuleSource(ctx context.Context, t providermirror.Target) (string, error) {
+func (c *Client) moduleSource(ctx context.Context, t providermirror.Target) (string, error) {
 	at, err := c.address(ctx, t.Provider, t.Version, "download")
 	if err != nil {
 		return "", err
@@ -71,12 +71,33 @@ func (c *Client) ModuleSource(ctx context.Context, t providermirror.Target) (str
 	return location, nil
 }
 
-// downloadModule writes the files of a module to w as a zip, which is the same for the same files.
+// ModuleError is the error of a module whose source the registry names, but which cannot be downloaded from there.
+type ModuleError struct {
+	Source string // in the form of Terraform; it may contain credentials
+	err    error  // without the source
+}
+
+func (e *ModuleError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *ModuleError) Unwrap() error { return e.err }
+
+// downloadModule writes the files of a module to w as a zip, which is the same for the same files. Its error is a
+// *ModuleError if the source of the module is known.
 func (c *Client) downloadModule(ctx context.Context, t providermirror.Target, w io.Writer) (Archive, error) {
-	source, err := c.ModuleSource(ctx, t)
+	source, err := c.moduleSource(ctx, t)
 	if err != nil {
 		return Archive{}, err
 	}
+	out, err := c.packModule(ctx, t, source, w)
+	if err != nil {
+		return Archive{}, &ModuleError{source, err}
+	}
+	return out, nil
+}
+
+// packModule writes the files of a module to w.
+func (c *Client) packModule(ctx context.Context, t providermirror.Target, source string, w io.Writer) (Archive, error) {
 	from, ok := parseSource(source)
 	if !ok {
 		return Archive{}, codersdk.Errorf(codersdk.CodePrecondition,

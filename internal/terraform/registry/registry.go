@@ -168,11 +168,12 @@ func (c *Client) discover(ctx context.Context, at *url.URL) (services, error) {
 	return s, nil
 }
 
-// secure resolves a reference of a document, which must lead to HTTPS.
+// secure resolves a reference of a document, which must lead to HTTPS. The error does not have the reference, which
+// may contain credentials.
 func secure(base *url.URL, reference string) (*url.URL, error) {
 	u, err := base.Parse(reference)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
-		return nil, codersdk.Errorf(codersdk.CodeInvalid, "the registry %s names the address %.200q, which is not an HTTPS address", base.Host, reference)
+		return nil, codersdk.Errorf(codersdk.CodeInvalid, "the registry %s names an address that is not an HTTPS address", base.Host)
 	}
 	return u, nil
 }
@@ -205,7 +206,8 @@ func (c *Client) read(ctx context.Context, at *url.URL) ([]byte, error) {
 	return b, err
 }
 
-// get requests an address. The caller closes the body.
+// get requests an address. The caller closes the body. The errors name only the host, because paths may contain
+// credentials, too.
 func (c *Client) get(ctx context.Context, at *url.URL) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
@@ -220,7 +222,7 @@ func (c *Client) get(ctx context.Context, at *url.URL) (*http.Response, error) {
 	case resp.StatusCode == http.StatusOK, resp.StatusCode == http.StatusNoContent:
 		return resp, nil
 	case resp.StatusCode == http.StatusNotFound:
-		err = codersdk.Errorf(codersdk.CodeNotFound, "%s does not have %.200s", at.Host, at.Path)
+		err = codersdk.Errorf(codersdk.CodeNotFound, "%s answered %s", at.Host, resp.Status)
 	case resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests:
 		err = fmt.Errorf("%w: %s answered %s", ErrUnreachable, at.Host, resp.Status)
 	default:
