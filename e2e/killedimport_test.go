@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"archive/tar"
 	"bytes"
 	"encoding/json"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
@@ -107,19 +107,8 @@ func (j *job) pausedTerraform(t *testing.T) string {
 func (j *job) templateOfImport(t *testing.T) (version, template string) {
 	t.Helper()
 	source := "# " + j.name + "\nterraform {\n  required_providers {\n    coder = { source = \"coder/coder\" }\n  }\n}\ndata \"coder_workspace\" \"me\" {}\nresource \"terraform_data\" \"one\" {}\n"
-	var archive bytes.Buffer
-	w := tar.NewWriter(&archive)
-	if err := w.WriteHeader(&tar.Header{Name: "main.tf", Mode: 0o600, Size: int64(len(source))}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(w, source); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
 	var file struct{ Hash string }
-	j.create(t, "/files", "application/x-tar", &archive, &file)
+	j.create(t, "/files", "application/x-tar", bytes.NewReader(testtar.Of(t, map[string]string{"main.tf": source})), &file)
 	var made struct{ ID string }
 	post := func(path string, body map[string]any) string {
 		b, err := json.Marshal(body)

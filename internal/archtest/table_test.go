@@ -38,7 +38,7 @@ var tiers = []tier{
 	{5, "processes", []string{"internal/agent/...", "internal/operator/...", "internal/provisionerd/...", "internal/server/...", "internal/wsproxy/..."}, []string{"codersdk", "api/...", "internal/lifecycle", "internal/option", "internal/telemetry", "internal/tracing"}},
 	{6, "commands", []string{"internal/cli/...", "cmd/..."}, []string{"codersdk", "api/...", "internal/option", "internal/rule/...",
 		"internal/cli/command", "internal/cli/autostart", "internal/cli/build", "internal/cli/section", "internal/cli/terminal"}},
-	{7, "proving", []string{"internal/agenttest", "internal/archtest", "internal/bench/...", "internal/clienttest", "internal/contracttest/...", "internal/enginetest", "internal/mirror/registrytest", "internal/otlptest", "internal/postgrestest/...", "internal/servertest", "internal/smtptest", "internal/testport", "internal/testwait", "e2e", "web", "web/icons"}, []string{"./..."}},
+	{7, "proving", []string{"internal/agenttest", "internal/archtest", "internal/bench/...", "internal/clienttest", "internal/contracttest/...", "internal/enginetest", "internal/mirror/registrytest", "internal/otlptest", "internal/postgrestest/...", "internal/servertest", "internal/smtptest", "internal/testport", "internal/testtar", "internal/testwait", "e2e", "web", "web/icons"}, []string{"./..."}},
 }
 
 // exceptions are imports beyond those of the tier, each with its reason.
@@ -54,10 +54,10 @@ var exceptions = map[string]map[string]string{
 	"internal/tunnel/parity":        {"internal/tunnel/udp": "packets that are sent at once"},
 	"internal/tunnel/path":          {"internal/tunnel/relay": "one of the ways", "internal/tunnel/udp": "another", "internal/tunnel/stun": "where others see an end", "internal/tunnel/parity": "lost packets", "internal/tunnel/pcap": "captures", "internal/tunnel/probe": "what the ends say about their ways", "internal/tunnel/tcp": "the sockets of wires"},
 	"internal/tunnel/probe":         {"internal/tunnel/parity": "a kind of probe", "internal/tunnel/seal": "how probes are sealed"},
-	"internal/terraform":            {"internal/archive": "template sources", "internal/tfprovider": "the provider it attaches to", "internal/filelock": "processes share the cache directory"},
+	"internal/terraform":            {"internal/rule/templatesource": "which files are configuration", "internal/archive": "template sources", "internal/tfprovider": "the provider it attaches to", "internal/filelock": "processes share the cache directory"},
 	"internal/tracing/otlp":         {"internal/redact": "no secret is exported"},
 	"internal/netcheck":             {"internal/tunnel": "what STUN servers answer"},
-	"internal/terraform/handover":   {"internal/terraform/form": "how deep a source may nest"},
+	"internal/terraform/handover":   {"internal/rule/templatesource": "which files are configuration", "internal/terraform/form": "how deep a source may nest"},
 	"internal/terraform/initcache":  {"internal/filelock": "processes share the store"},
 	"internal/template":             {"internal/parameter": "what forms ask for", "internal/queue": "import and dry-run jobs", "internal/resource": "what an import would make", "internal/organization": "whom access lists name"},
 	"internal/schedule":             {"internal/workspace": "starts and stops that are due are builds"},
@@ -111,9 +111,9 @@ var exceptions = map[string]map[string]string{
 	"internal/httpapi/galleryapi": {"internal/gallery": "what it serves", "internal/rule/templatesource": "its types"},
 	"internal/server/gallery":     {"./...": "it assembles its group"},
 	// The provider mirror.
-	"internal/terraform/registry":  {"internal/rule/providermirror": "addresses of providers"},
+	"internal/terraform/registry":  {"internal/rule/providermirror": "addresses of providers", "internal/rule/templatesource": "which files are configuration"},
 	"internal/terraform/netmirror": {"internal/rule/providermirror": "the status of the mirror"},
-	"internal/terraform/require":   {"internal/terraform/form": "the bounds of nesting"},
+	"internal/terraform/require":   {"internal/terraform/form": "the bounds of nesting", "internal/rule/templatesource": "which files are configuration"},
 	"internal/httpapi/mirrorapi":   {"internal/mirror": "what it serves", "internal/rule/providermirror": "its types"},
 	"internal/server/mirror":       {"./...": "it assembles its group"},
 	// Insights.

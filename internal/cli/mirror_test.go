@@ -27,8 +27,8 @@ func TestMirrorCommands(t *testing.T) {
 	r := registrytest.New(t)
 	for _, name := range []string{"one", "two"} {
 		r.Add(t, providermirror.Target{
-			Provider: providermirror.Provider{Hostname: providermirror.TerraformRegistry, Namespace: "acme", Type: name},
-			Version:  "1.2.3", Platform: providermirror.Platform{OS: "linux", Arch: "arm64"},
+			Address: providermirror.Address{Hostname: providermirror.TerraformRegistry, Namespace: "acme", Type: name},
+			Version: "1.2.3", Platform: providermirror.Platform{OS: "linux", Arch: "arm64"},
 		}, "program", 2<<20)
 	}
 	here := withMirror(t, r)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder/internal/testport"
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 )
 
 func provider() client {
@@ -48,16 +49,9 @@ func plainTemplate(s *session) string { return s.w.dir + "/templates/plain" }
 // archive returns the template "plain" as a tar archive.
 func archive(s *session) []byte {
 	s.t.Helper()
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
 	text, err := os.ReadFile(plainTemplate(s) + "/main.tf")
 	s.must(err)
-	text = append(text, []byte("\n# "+rand.Text()+"\n")...) // makes the hash unique
-	s.must(w.WriteHeader(&tar.Header{Name: "main.tf", Mode: 0o600, Size: int64(len(text))}))
-	_, err = w.Write(text)
-	s.must(err)
-	s.must(w.Close())
-	return b.Bytes()
+	return testtar.Of(s.t, map[string]string{"main.tf": string(text) + "\n# " + rand.Text() + "\n"}) // the hash is unique
 }
 
 // upload uploads a template's source twice. The responses are 201, then 200 with the

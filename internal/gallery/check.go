@@ -86,7 +86,7 @@ func (s *Service) mayEdit(ctx context.Context, actor access.Subject, organizatio
 func hasMain(files []templatesource.TemplateFile) bool {
 	for _, f := range files {
 		name := path.Clean(f.Path)
-		if !strings.Contains(name, "/") && (strings.HasSuffix(name, ".tf") || strings.HasSuffix(name, ".tf.json")) {
+		if !strings.Contains(name, "/") && templatesource.IsTerraform(name) {
 			return true
 		}
 	}

@@ -190,7 +190,8 @@ func (s *Service) importOne(ctx context.Context, p carried, r io.Reader) (row sq
 		return row, false, refused(p.Target, fmt.Sprintf("its SHA-256 is %x, but the manifest states %x", got, want))
 	}
 	row, stored, err = s.keep(ctx, p.Target, f, registry.Archive{
-		Size: p.Size, SHA256: want, Release: providermirror.Release{Checksums: p.Checksums, Signature: p.Signature}, Published: p.Published && p.IsModule(),
+		Size: p.Size, SHA256: want, Release: providermirror.Release{Checksums: p.Checksums, Signature: p.Signature},
+		Published: p.Published && p.Kind() == providermirror.KindModule,
 	})
 	if err == nil && stored {
 		s.Log.Info("imported an archive", "archive", p.Target.String(), "bytes", p.Size)

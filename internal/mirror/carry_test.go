@@ -1,7 +1,6 @@
 package mirror_test
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
 	"errors"
@@ -20,25 +19,12 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 )
 
 // template inserts a template whose active version has the source.
 func template(t *testing.T, store *postgres.Store, name string, files map[string]string) {
 	t.Helper()
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	for name, content := range files {
-		err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(content))})
-		if err == nil {
-			_, err = w.Write([]byte(content))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
 	ctx := t.Context()
 	tx, err := store.Pool().Begin(ctx)
 	if err != nil {
@@ -54,7 +40,7 @@ func template(t *testing.T, store *postgres.Store, name string, files map[string
 	id, job, version, file, user := uuid.New(), uuid.New(), uuid.New(), uuid.New(), uuid.New()
 	exec(`INSERT INTO organizations (id, name, created_at, updated_at) VALUES (gen_random_uuid(), 'coder', now(), now()) ON CONFLICT DO NOTHING`)
 	exec(`INSERT INTO users (id, email, username, login_type, status, created_at, updated_at) VALUES ($1, $2, $3, 'none', 'active', now(), now())`, user, name+"@example.com", name)
-	exec(`INSERT INTO files (id, hash, created_by, mimetype, data, created_at) VALUES ($1, $2, $3, 'application/x-tar', $4, now())`, file, name, user, b.Bytes())
+	exec(`INSERT INTO files (id, hash, created_by, mimetype, data, created_at) VALUES ($1, $2, $3, 'application/x-tar', $4, now())`, file, name, user, testtar.Of(t, files))
 	exec(`INSERT INTO job_tag_sets (organization_id, key, tags) SELECT id, $1, '{}' FROM organizations LIMIT 1`, name)
 	exec(`INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input, created_at, updated_at)
 		SELECT $1, o.id, $2, 'template_version_import', 'terraform', s.id, $3, '{}', now(), now() FROM organizations o, job_tag_sets s WHERE s.key = $4 LIMIT 1`, job, user, file, name)

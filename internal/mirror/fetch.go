@@ -68,7 +68,7 @@ func (s *Service) Pull(ctx context.Context, actor access.Subject, req providermi
 // fetch downloads and stores an archive. Of several calls of this server for one archive, one downloads.
 func (s *Service) fetch(ctx context.Context, t providermirror.Target) (sqlc.MirrorPackage, error) {
 	if !slices.Contains(s.Upstreams, t.Hostname) {
-		return sqlc.MirrorPackage{}, s.without(t.Provider, false, errNoUpstream)
+		return sqlc.MirrorPackage{}, s.without(t.Address, false, errNoUpstream)
 	}
 	for {
 		s.mu.Lock()
@@ -108,7 +108,7 @@ func (s *Service) fetch(ctx context.Context, t providermirror.Target) (sqlc.Mirr
 	} else if err != nil {
 		s.Log.Warn("fetching an archive failed", "archive", t.String(), "error", err)
 	}
-	return row, s.without(t.Provider, false, err)
+	return row, s.without(t.Address, false, err)
 }
 
 // download fetches an archive into a file, checks it and stores it.

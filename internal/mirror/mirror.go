@@ -126,13 +126,13 @@ func view(r sqlc.MirrorPackage) providermirror.Package {
 
 func target(r sqlc.MirrorPackage) providermirror.Target {
 	return providermirror.Target{
-		Provider: providermirror.Provider{Hostname: r.Hostname, Namespace: r.Namespace, Type: r.Type},
-		Version:  r.Version, Platform: providermirror.Platform{OS: r.Os, Arch: r.Arch},
+		Address: providermirror.Address{Hostname: r.Hostname, Namespace: r.Namespace, Type: r.Type},
+		Version: r.Version, Platform: providermirror.Platform{OS: r.Os, Arch: r.Arch},
 	}
 }
 
 // Versions returns the versions of a provider or a module that are stored or that its registry has.
-func (s *Service) Versions(ctx context.Context, p providermirror.Provider) (providermirror.Versions, error) {
+func (s *Service) Versions(ctx context.Context, p providermirror.Address) (providermirror.Versions, error) {
 	out := providermirror.Versions{Versions: map[string]struct{}{}}
 	if err := s.enabled(); err != nil {
 		return out, err
@@ -156,7 +156,7 @@ func (s *Service) Versions(ctx context.Context, p providermirror.Provider) (prov
 
 // Archives returns the archives of a version that are stored or that the provider's registry has, with
 // their checksums. A stored archive whose checksum is not that of the registry is refused.
-func (s *Service) Archives(ctx context.Context, p providermirror.Provider, version string) (providermirror.Archives, error) {
+func (s *Service) Archives(ctx context.Context, p providermirror.Address, version string) (providermirror.Archives, error) {
 	out := providermirror.Archives{Archives: map[string]providermirror.Archive{}}
 	if err := s.enabled(); err != nil {
 		return out, err
@@ -182,7 +182,7 @@ func (s *Service) Archives(ctx context.Context, p providermirror.Provider, versi
 		}
 	}
 	for platform, sum := range sums {
-		t := providermirror.Target{Provider: p, Version: version, Platform: platform}
+		t := providermirror.Target{Address: p, Version: version, Platform: platform}
 		if _, ok := out.Archives[platform.String()]; !ok {
 			out.Archives[platform.String()] = providermirror.Archive{URL: t.Filename(), Hashes: []string{zipHash(sum)}}
 		}
@@ -196,7 +196,7 @@ func (s *Service) Archives(ctx context.Context, p providermirror.Provider, versi
 // zipHash returns the checksum of an archive in the form of lock files.
 func zipHash(sum []byte) string { return "zh:" + hex.EncodeToString(sum) }
 
-func (s *Service) stored(ctx context.Context, p providermirror.Provider) ([]sqlc.MirrorPackage, error) {
+func (s *Service) stored(ctx context.Context, p providermirror.Address) ([]sqlc.MirrorPackage, error) {
 	return s.Store.MirrorOfProvider(ctx, p.Hostname, p.Namespace, p.Type)
 }
 
@@ -204,7 +204,7 @@ func (s *Service) stored(ctx context.Context, p providermirror.Provider) ([]sqlc
 var errNoUpstream = errors.New("its registry is not in --mirror-upstreams")
 
 // upstream returns the versions that the registry has.
-func (s *Service) upstream(ctx context.Context, p providermirror.Provider) ([]registry.Version, error) {
+func (s *Service) upstream(ctx context.Context, p providermirror.Address) ([]registry.Version, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (s *Service) upstream(ctx context.Context, p providermirror.Provider) ([]re
 
 // checksums returns the checksums that the registry states for a version; nil if the registry does not have
 // the version.
-func (s *Service) checksums(ctx context.Context, p providermirror.Provider, version string) (map[providermirror.Platform][]byte, error) {
+func (s *Service) checksums(ctx context.Context, p providermirror.Address, version string) (map[providermirror.Platform][]byte, error) {
 	versions, err := s.upstream(ctx, p)
 	if err != nil {
 		return nil, err
@@ -230,7 +230,7 @@ func (s *Service) checksums(ctx context.Context, p providermirror.Provider, vers
 
 // without returns nil if the stored archives can be used after an error of the registry, and otherwise the
 // error for the client.
-func (s *Service) without(p providermirror.Provider, stored bool, err error) error {
+func (s *Service) without(p providermirror.Address, stored bool, err error) error {
 	absent := codersdk.Is(err, codersdk.CodeNotFound) || errors.Is(err, errNoUpstream)
 	unreachable := errors.Is(err, registry.ErrUnreachable)
 	switch {

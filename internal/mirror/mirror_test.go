@@ -41,8 +41,8 @@ func service(t *testing.T, c mirror.Config) *mirror.Service {
 
 func archive(name, version string) providermirror.Target {
 	return providermirror.Target{
-		Provider: providermirror.Provider{Hostname: providermirror.TerraformRegistry, Namespace: "acme", Type: name},
-		Version:  version, Platform: providermirror.Platform{OS: "linux", Arch: "amd64"},
+		Address: providermirror.Address{Hostname: providermirror.TerraformRegistry, Namespace: "acme", Type: name},
+		Version: version, Platform: providermirror.Platform{OS: "linux", Arch: "amd64"},
 	}
 }
 
@@ -82,11 +82,11 @@ func TestArchivesAreFetchedOnce(t *testing.T) {
 	want := r.Add(t, one, "program", 3<<20+17) // several chunks, the last one not full
 	s := replica(t, store, r, large)
 
-	versions, err := s.Versions(t.Context(), one.Provider)
+	versions, err := s.Versions(t.Context(), one.Address)
 	if _, ok := versions.Versions["1.2.3"]; err != nil || !ok {
 		t.Fatalf("got %v, %v", versions, err)
 	}
-	before, err := s.Archives(t.Context(), one.Provider, "1.2.3")
+	before, err := s.Archives(t.Context(), one.Address, "1.2.3")
 	if err != nil || len(before.Archives["linux_amd64"].Hashes) != 1 || !strings.HasPrefix(before.Archives["linux_amd64"].Hashes[0], "zh:") {
 		t.Fatalf("got %v, %v", before, err)
 	}
@@ -102,10 +102,10 @@ func TestArchivesAreFetchedOnce(t *testing.T) {
 	if n := r.Archives.Load(); n != 1 {
 		t.Errorf("%d downloads", n)
 	}
-	if versions, err = other.Versions(t.Context(), one.Provider); err != nil || len(versions.Versions) != 1 {
+	if versions, err = other.Versions(t.Context(), one.Address); err != nil || len(versions.Versions) != 1 {
 		t.Errorf("without the registry: %v, %v", versions, err)
 	}
-	after, err := other.Archives(t.Context(), one.Provider, "1.2.3")
+	after, err := other.Archives(t.Context(), one.Address, "1.2.3")
 	if hashes := after.Archives["linux_amd64"].Hashes; err != nil || len(hashes) != 2 || !strings.HasPrefix(hashes[0], "h1:") || hashes[1] != before.Archives["linux_amd64"].Hashes[0] {
 		t.Errorf("without the registry: %v, %v", after, err)
 	}
@@ -127,7 +127,7 @@ func TestUnknownRegistriesAreNotAsked(t *testing.T) {
 	if _, err := s.Open(t.Context(), other); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Error(err)
 	}
-	if _, err := s.Versions(t.Context(), other.Provider); !codersdk.Is(err, codersdk.CodeNotFound) {
+	if _, err := s.Versions(t.Context(), other.Address); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Error(err)
 	}
 	if n := r.Requests.Load(); n != 0 {
@@ -180,14 +180,14 @@ func TestPoisonedArchivesAreRefused(t *testing.T) {
 
 	// A registry that states another checksum than that of the stored archive.
 	r.Add(t, one, "replaced", 100)
-	_, err = s.Archives(t.Context(), one.Provider, one.Version)
+	_, err = s.Archives(t.Context(), one.Address, one.Version)
 	refused("a release that was replaced", err)
 
 	r.Add(t, two, "good", 100)
 	r.Forge(t)
 	_, err = s.Open(t.Context(), two)
 	refused("a signature of another key", err)
-	_, err = s.Archives(t.Context(), two.Provider, two.Version)
+	_, err = s.Archives(t.Context(), two.Address, two.Version)
 	refused("checksums with a signature of another key", err)
 }
 

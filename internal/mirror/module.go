@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
@@ -17,11 +18,11 @@ import (
 
 // Locate returns where a module is: "" for the archive that Open returns, or else the source that its registry names.
 // The mirror does not fetch every kind of source, and provisioners may have credentials that the server lacks.
-func (s *Service) Locate(ctx context.Context, p providermirror.Provider, version string) (source string, err error) {
+func (s *Service) Locate(ctx context.Context, p providermirror.Address, version string) (source string, err error) {
 	if err := s.enabled(); err != nil {
 		return "", err
 	}
-	t := providermirror.Target{Provider: p, Version: version}
+	t := providermirror.Target{Address: p, Version: version}
 	if err := t.Check(); err != nil {
 		return "", err
 	}
@@ -37,9 +38,9 @@ func (s *Service) Locate(ctx context.Context, p providermirror.Provider, version
 
 // Publish stores a module of the deployment's own, whose files are a tar. A version is never replaced.
 func (s *Service) Publish(
-	ctx context.Context, actor access.Subject, p providermirror.Provider, version string, files io.Reader,
+	ctx context.Context, actor access.Subject, p providermirror.Address, version string, files io.Reader,
 ) (providermirror.Package, error) {
-	t := providermirror.Target{Provider: p, Version: version}
+	t := providermirror.Target{Address: p, Version: version}
 	if err := s.mayChange(actor, t); err != nil {
 		return providermirror.Package{}, err
 	}
@@ -59,8 +60,8 @@ func (s *Service) Publish(
 }
 
 // Remove removes a stored module.
-func (s *Service) Remove(ctx context.Context, actor access.Subject, p providermirror.Provider, version string) error {
-	t := providermirror.Target{Provider: p, Version: version}
+func (s *Service) Remove(ctx context.Context, actor access.Subject, p providermirror.Address, version string) error {
+	t := providermirror.Target{Address: p, Version: version}
 	if err := s.mayChange(actor, t); err != nil {
 		return err
 	}
@@ -87,9 +88,10 @@ func (s *Service) mayChange(actor access.Subject, t providermirror.Target) error
 
 // addModule adds a module of a template, unless it comes from no registry.
 func (n *needs) addModule(ctx context.Context, template string, m require.Module) error {
-	p, ok := providermirror.ParseModule(m.Source)
-	t := providermirror.Target{Provider: p, Version: m.Version}
-	if !ok || t.Check() != nil {
+	address, _, _ := strings.Cut(m.Source, "//") // before the directory
+	a, err := providermirror.ParseModule(address)
+	t := providermirror.Target{Address: a, Version: m.Version}
+	if err != nil || t.Check() != nil {
 		return nil
 	}
 	need := n.found[t]

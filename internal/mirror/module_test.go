@@ -1,10 +1,8 @@
 package mirror_test
 
 import (
-	"archive/tar"
 	"bytes"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -17,10 +15,11 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/registry"
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 )
 
 func module(name string) providermirror.Target {
-	return providermirror.Target{Provider: providermirror.Module(providermirror.TerraformRegistry, "Acme", name, "any"), Version: "1.2.0"}
+	return providermirror.Target{Address: providermirror.Module(providermirror.TerraformRegistry, "Acme", name, "any"), Version: "1.2.0"}
 }
 
 // TestSourcesOfModulesStaySecret has registries that name sources with credentials, which only provisioners get.
@@ -47,7 +46,7 @@ func TestSourcesOfModulesStaySecret(t *testing.T) {
 	})
 	for name, want := range sources {
 		requests := r.Requests.Load()
-		if got, err := s.Locate(t.Context(), module(name).Provider, "1.2.0"); err != nil || got != want {
+		if got, err := s.Locate(t.Context(), module(name).Address, "1.2.0"); err != nil || got != want {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 		if n := r.Requests.Load() - requests; n > 3 { // discovery, source and archive
@@ -73,7 +72,7 @@ func TestModulesAreCarried(t *testing.T) {
 	open := service(t, config)
 	var installed []string
 	for i, name := range []string{"one", "two", "one"} {
-		installed = append(installed, fmt.Sprintf(`{"Key":"m%d","Source":"%s//inner","Version":"1.2.0","Dir":".terraform/modules/m%[1]d"}`, i, module(name).Provider))
+		installed = append(installed, fmt.Sprintf(`{"Key":"m%d","Source":"%s//inner","Version":"1.2.0","Dir":".terraform/modules/m%[1]d"}`, i, module(name).Address))
 	}
 	template(t, config.Store, "dev", map[string]string{
 		"main.tf":                         "",
@@ -94,7 +93,7 @@ func TestModulesAreCarried(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	for name, want := range map[string]string{"one": "", "two": repository} {
-		if got, err := open.Locate(t.Context(), module(name).Provider, "1.2.0"); err != nil || got != want {
+		if got, err := open.Locate(t.Context(), module(name).Address, "1.2.0"); err != nil || got != want {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
@@ -107,20 +106,20 @@ func TestModulesAreCarried(t *testing.T) {
 	r.SetDown(true)
 	config.Store, config.Registry = postgrestest.New(t), registry.New(r.Transport(), time.Now)
 	away := service(t, config)
-	if _, err := away.Locate(t.Context(), module("one").Provider, "1.2.0"); !codersdk.Is(err, codersdk.CodeUnavailable) {
+	if _, err := away.Locate(t.Context(), module("one").Address, "1.2.0"); !codersdk.Is(err, codersdk.CodeUnavailable) {
 		t.Errorf("before the import: %v", err)
 	}
 	if _, err := away.Import(t.Context(), access.System(), bytes.NewReader(export.Bytes())); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := away.Versions(t.Context(), module("one").Provider); err != nil || len(got.Versions) != 1 {
+	if got, err := away.Versions(t.Context(), module("one").Address); err != nil || len(got.Versions) != 1 {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if !bytes.Equal(read(t, away, module("one")), bytesOfOne) {
 		t.Error("the archive is another one")
 	}
 	config.Upstreams = nil
-	if _, err := service(t, config).Locate(t.Context(), module("two").Provider, "1.2.0"); !codersdk.Is(err, codersdk.CodeNotFound) {
+	if _, err := service(t, config).Locate(t.Context(), module("two").Address, "1.2.0"); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("without upstreams: %v", err)
 	}
 }
@@ -128,34 +127,16 @@ func TestModulesAreCarried(t *testing.T) {
 func TestModulesAreChecked(t *testing.T) {
 	s := service(t, mirror.Config{Store: postgrestest.New(t)})
 	for _, target := range []providermirror.Target{
-		{Provider: providermirror.Module("registry.example.com", "acme", "one", "any"), Version: "../1"},
-		{Provider: providermirror.Module("registry.example.com", "acme", "..", "any"), Version: "1.0.0"},
-		{Provider: providermirror.Module("registry.example.com", "acme", "one", "any/more"), Version: "1.0.0"},
-		{Provider: providermirror.Module("registry", "acme", "one", "any"), Version: "1.0.0"},
-		{Provider: module("one").Provider, Version: "1.0.0", Platform: providermirror.Platform{OS: "linux", Arch: "amd64"}},
+		{Address: providermirror.Module("registry.example.com", "acme", "one", "any"), Version: "../1"},
+		{Address: providermirror.Module("registry.example.com", "acme", "..", "any"), Version: "1.0.0"},
+		{Address: providermirror.Module("registry.example.com", "acme", "one", "any/more"), Version: "1.0.0"},
+		{Address: providermirror.Module("registry", "acme", "one", "any"), Version: "1.0.0"},
+		{Address: module("one").Address, Version: "1.0.0", Platform: providermirror.Platform{OS: "linux", Arch: "amd64"}},
 	} {
 		if _, err := s.Open(t.Context(), target); !codersdk.Is(err, codersdk.CodeInvalid) {
 			t.Errorf("%v: %v", target, err)
 		}
 	}
-}
-
-// tarOf returns a tar with one file of a size.
-func tarOf(t *testing.T, size int) io.Reader {
-	t.Helper()
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "main.tf", Mode: 0o644, Size: int64(size)})
-	if err == nil {
-		_, err = w.Write(bytes.Repeat([]byte("#"), size))
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &b
 }
 
 // TestPublishedModulesStay fills a mirror with published modules and archives.
@@ -165,7 +146,7 @@ func TestPublishedModulesStay(t *testing.T) {
 	s := replica(t, postgrestest.New(t), r, 3*size)
 	home := providermirror.Module("coder.example.com", "platform", "home", "docker")
 	publish := func(version string) error {
-		_, err := s.Publish(t.Context(), access.System(), home, version, tarOf(t, size))
+		_, err := s.Publish(t.Context(), access.System(), home, version, bytes.NewReader(testtar.Of(t, map[string]string{"main.tf": strings.Repeat("#", size)})))
 		return err
 	}
 	for _, version := range []string{"1.0.0", "1.1.0"} {

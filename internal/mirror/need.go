@@ -50,7 +50,7 @@ func (s *Service) Needs(
 	}
 	n := needs{
 		service: s, fallback: fallback, platforms: platforms,
-		versions: map[providermirror.Provider]known{}, found: map[providermirror.Target]*providermirror.Need{},
+		versions: map[providermirror.Address]known{}, found: map[providermirror.Target]*providermirror.Need{},
 	}
 	for _, t := range templates {
 		if err := n.read(ctx, t); err != nil {
@@ -68,7 +68,7 @@ type needs struct {
 	service   *Service
 	fallback  string
 	platforms []providermirror.Platform
-	versions  map[providermirror.Provider]known
+	versions  map[providermirror.Address]known
 	found     map[providermirror.Target]*providermirror.Need
 }
 
@@ -115,7 +115,7 @@ func (n *needs) read(ctx context.Context, t sqlc.MirrorTemplatesRow) error {
 }
 
 // add adds the archives of one provider of a template.
-func (n *needs) add(ctx context.Context, template string, address providermirror.Provider, p require.Provider) error {
+func (n *needs) add(ctx context.Context, template string, address providermirror.Address, p require.Provider) error {
 	k, err := n.known(ctx, address)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (n *needs) add(ctx context.Context, template string, address providermirror
 		}
 	}
 	for _, platform := range n.platforms {
-		t := providermirror.Target{Provider: address, Version: chosen, Platform: platform}
+		t := providermirror.Target{Address: address, Version: chosen, Platform: platform}
 		need := n.found[t]
 		if need == nil {
 			need = &providermirror.Need{Target: t, Locked: p.Locked != "", Stored: k.stored[t], Problem: problem}
@@ -144,7 +144,7 @@ func (n *needs) add(ctx context.Context, template string, address providermirror
 }
 
 // known returns the versions of a provider that are stored or that its registry has.
-func (n *needs) known(ctx context.Context, p providermirror.Provider) (known, error) {
+func (n *needs) known(ctx context.Context, p providermirror.Address) (known, error) {
 	if k, ok := n.versions[p]; ok {
 		return k, nil
 	}
@@ -210,7 +210,7 @@ func (n *needs) list() ([]providermirror.Need, error) {
 		out = append(out, *need)
 	}
 	slices.SortFunc(out, func(a, b providermirror.Need) int {
-		return cmp.Or(cmp.Compare(a.Provider.String(), b.Provider.String()), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Platform.String(), b.Platform.String()))
+		return cmp.Or(cmp.Compare(a.Address.String(), b.Address.String()), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Platform.String(), b.Platform.String()))
 	})
 	return out, nil
 }

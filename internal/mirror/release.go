@@ -34,7 +34,7 @@ func (s *Service) Release(ctx context.Context, version string) (providermirror.R
 
 // checkRelease returns an error for an archive of Terraform that its signed checksums do not name.
 func checkRelease(t providermirror.Target, a registry.Archive) error {
-	if !t.IsRelease() {
+	if t.Kind() != providermirror.KindTerraform {
 		return nil
 	}
 	if want := providermirror.ParseChecksums(a.Release.Checksums)[t.Filename()]; !bytes.Equal(want, a.SHA256) {
@@ -59,7 +59,7 @@ func (n *needs) terraform(ctx context.Context) error {
 		return nil
 	}
 	for _, p := range n.platforms {
-		t := providermirror.Target{Provider: providermirror.Terraform(), Version: n.service.Terraform, Platform: p}
+		t := providermirror.Target{Address: providermirror.Terraform(), Version: n.service.Terraform, Platform: p}
 		need := &providermirror.Need{Target: t, Locked: true, Templates: []string{}}
 		for _, r := range rows {
 			need.Stored = need.Stored || target(r) == t

@@ -16,7 +16,7 @@ import (
 )
 
 func release(version string) providermirror.Target {
-	return providermirror.Target{Provider: providermirror.Terraform(), Version: version, Platform: providermirror.Platform{OS: "linux", Arch: "amd64"}}
+	return providermirror.Target{Address: providermirror.Terraform(), Version: version, Platform: providermirror.Platform{OS: "linux", Arch: "amd64"}}
 }
 
 // TestTerraformIsCarried lists Terraform among the needs, and carries it with its signed checksums to a server

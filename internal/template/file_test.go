@@ -10,12 +10,13 @@ import (
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/archive"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 )
 
 func TestFiles(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()
-	tar := tarOf(t, "main.tf", "terraform {}")
+	tar := testtar.Of(t, map[string]string{"main.tf": "terraform {}"})
 	id, created, err := h.UploadFile(ctx, h.admin, template.TypeTar, tar)
 	if err != nil || !created {
 		t.Fatalf("new: %v, %v", created, err)
@@ -81,7 +82,7 @@ func TestFileOfATemplate(t *testing.T) {
 
 func TestBadUploads(t *testing.T) {
 	h := newHouse(t)
-	good := tarOf(t, "main.tf", "x")
+	good := testtar.Of(t, map[string]string{"main.tf": "x"})
 	for name, tt := range map[string]struct {
 		kind  string
 		data  []byte
@@ -93,13 +94,13 @@ func TestBadUploads(t *testing.T) {
 		"empty":     {template.TypeTar, nil, codersdk.CodeInvalid, "no files"},
 		"cut off":   {template.TypeTar, good[:600], codersdk.CodeInvalid, "no files"},
 		"garbage":   {template.TypeTar, bytes.Repeat([]byte("garbage!"), 100), codersdk.CodeInvalid, "damaged or incomplete"},
-		"escape":    {template.TypeTar, tarOf(t, "../x", "y"), codersdk.CodeInvalid, "leads out"},
+		"escape":    {template.TypeTar, testtar.Of(t, map[string]string{"../x": "y"}), codersdk.CodeInvalid, "leads out"},
 		"bad zip":   {template.TypeZip, good, codersdk.CodeInvalid, "zip archive is damaged"},
 		"empty zip": {template.TypeZip, []byte("PK\x05\x06" + string(make([]byte, 18))), codersdk.CodeInvalid, "no files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "cut off" {
-				tt.data, tt.words = tarOf(t, "main.tf", string(make([]byte, 2000)))[:1500], "damaged or incomplete"
+				tt.data, tt.words = testtar.Of(t, map[string]string{"main.tf": string(make([]byte, 2000))})[:1500], "damaged or incomplete"
 			}
 			_, _, err := h.UploadFile(t.Context(), h.admin, tt.kind, tt.data)
 			wants(t, err, tt.code, tt.words)

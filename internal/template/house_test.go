@@ -1,8 +1,6 @@
 package template_test
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -21,6 +19,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
@@ -77,28 +76,9 @@ func (h *house) user(t testing.TB, name string, member bool) access.Subject {
 	return s
 }
 
-// tarOf makes a tar of files: name, content, name, content ...
-func tarOf(t testing.TB, files ...string) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	for i := 0; i < len(files); i += 2 {
-		if err := w.WriteHeader(&tar.Header{Name: files[i], Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(files[i+1]))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(files[i+1])); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 func (h *house) upload(t testing.TB, content string) uuid.UUID {
 	t.Helper()
-	id, _, err := h.UploadFile(t.Context(), h.admin, "application/x-tar", tarOf(t, "main.tf", content))
+	id, _, err := h.UploadFile(t.Context(), h.admin, "application/x-tar", testtar.Of(t, map[string]string{"main.tf": content}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisionerd"
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/template"
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 )
 
 func TestImport(t *testing.T) {
@@ -56,7 +57,7 @@ func TestImport(t *testing.T) {
 		},
 		Presets:               []*provisioner.Preset{{Name: "small", Default: true, Parameters: []*provisioner.PresetParameter{{Name: "a", Value: "x"}}, Prebuild: &provisioner.Prebuild{Instances: 2}}},
 		ExternalAuthProviders: []*provisioner.ExternalAuthProviderResource{{Id: "github", Optional: true}},
-		ModuleFiles:           tarOf(t, ".terraform/modules/modules.json", "{}"),
+		ModuleFiles:           testtar.Of(t, map[string]string{".terraform/modules/modules.json": "{}"}),
 	}}})
 	if err != nil {
 		t.Fatal(err)
@@ -418,7 +419,7 @@ func TestDryRun(t *testing.T) {
 func TestModules(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()
-	good, bad := tarOf(t, ".terraform/modules/modules.json", "{}"), tarOf(t, "../out", "x")
+	good, bad := testtar.Of(t, map[string]string{".terraform/modules/modules.json": "{}"}), testtar.Of(t, map[string]string{"../out": "x"})
 	sum := sha256.Sum256(good)
 	for name, tt := range map[string]struct {
 		result *provisionerd.CompletedJob_TemplateImport

@@ -18,6 +18,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/internal/rule/templatesource"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/form"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/require"
 )
@@ -325,7 +326,7 @@ func valueText(v cty.Value) string {
 func (m *module) mentions(words ...string) bool {
 	found := errors.New("found")
 	err := filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".tf") && !strings.HasSuffix(path, ".tf.json") {
+		if err != nil || d.IsDir() || !templatesource.IsTerraform(path) && !templatesource.IsTofu(path) {
 			return nil
 		}
 		src, err := os.ReadFile(path)

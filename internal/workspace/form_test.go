@@ -1,14 +1,13 @@
 package workspace_test
 
 import (
-	"archive/tar"
-	"bytes"
 	"slices"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 )
 
 const conditional = `
@@ -44,13 +43,7 @@ data "coder_parameter" "city" {
 // with its values, and keeps no others.
 func TestParametersThatDepend(t *testing.T) {
 	h := open(t)
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	h.must(w.WriteHeader(&tar.Header{Name: "main.tf", Size: int64(len(conditional)), Mode: 0o644, Typeflag: tar.TypeReg}))
-	_, err := w.Write([]byte(conditional))
-	h.must(err)
-	h.must(w.Close())
-	h.exec(`UPDATE files SET data = $1`, b.Bytes())
+	h.exec(`UPDATE files SET data = $1`, testtar.Of(t, map[string]string{"main.tf": conditional}))
 	// What the import finds: the defaults, of its own user.
 	options := []codersdk.TemplateVersionParameterOption{{Name: "Europe", Value: "eu"}, {Name: "America", Value: "us"}}
 	tmpl, _ := h.newTemplate("depends", spec{parameters: []codersdk.TemplateVersionParameter{

@@ -59,7 +59,7 @@ func listCommand(a *command.Run) *command.Command {
 	type row = providermirror.Need
 	l := &command.Listing[row]{
 		All: []command.Column[row]{
-			{Name: "package", Show: func(n row) string { return n.Provider.String() }},
+			{Name: "package", Show: func(n row) string { return n.Address.String() }},
 			{Name: "version", Show: func(n row) string { return n.Version }},
 			{Name: "platform", Show: func(n row) string { return n.Platform.String() }},
 			{Name: "stored", Show: func(n row) string { return strconv.FormatBool(n.Stored) }},

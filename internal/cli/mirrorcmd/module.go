@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 
-	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/archive"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 	"github.com/seed-2a7f8fe7/coder/internal/option"
@@ -15,13 +13,12 @@ import (
 
 // modulePath returns the path of a version of a module below /api/v2.
 func modulePath(address, version string) (string, providermirror.Target, error) {
-	parts := strings.Split(address, "/")
-	if len(parts) != 4 {
-		return "", providermirror.Target{}, codersdk.Errorf(
-			codersdk.CodeInvalid, "%.300q is not the address of a module; use hostname/namespace/name/system", address)
+	a, err := providermirror.ParseModule(address)
+	if err != nil {
+		return "", providermirror.Target{}, err
 	}
-	t := providermirror.Target{Provider: providermirror.Module(parts[0], parts[1], parts[2], parts[3]), Version: version}
-	return "/mirror/modules/" + t.Provider.String() + "/" + version, t, t.Check()
+	t := providermirror.Target{Address: a, Version: version}
+	return "/mirror/modules/" + a.String() + "/" + version, t, t.Check()
 }
 
 func publishCommand(a *command.Run) *command.Command {

@@ -144,8 +144,8 @@ func (h *house) publish(t *testing.T, name, version string) providermirror.Targe
 		t.Fatal(err)
 	}
 	target := providermirror.Target{
-		Provider: providermirror.Provider{Hostname: providermirror.TerraformRegistry, Namespace: "acme", Type: name},
-		Version:  version, Platform: providermirror.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH},
+		Address: providermirror.Address{Hostname: providermirror.TerraformRegistry, Namespace: "acme", Type: name},
+		Version: version, Platform: providermirror.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH},
 	}
 	h.registry.Add(t, target, "#!/bin/sh\nexec '"+link+"' \"$@\"\n", 2<<20)
 	return target

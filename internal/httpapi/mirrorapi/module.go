@@ -26,7 +26,7 @@ const maxModule = 100 << 20
 const moduleArchive = "archive.zip"
 
 // module returns the address of a module, which the use cases check.
-func module(r *http.Request) providermirror.Provider {
+func module(r *http.Request) providermirror.Address {
 	return providermirror.Module(r.PathValue("hostname"), r.PathValue("namespace"), r.PathValue("name"), r.PathValue("system"))
 }
 
@@ -52,7 +52,7 @@ func (a *API) getModuleFile(w http.ResponseWriter, r *http.Request) error {
 	version := r.PathValue("version")
 	switch r.PathValue("file") {
 	case moduleArchive:
-		return a.send(w, r, providermirror.Target{Provider: module(r), Version: version})
+		return a.send(w, r, providermirror.Target{Address: module(r), Version: version})
 	case "download":
 		source, err := a.Mirror.Locate(r.Context(), module(r), version)
 		if err != nil {

@@ -1,10 +1,8 @@
 package mirrorapi_test
 
 import (
-	"archive/tar"
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,13 +11,14 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/internal/access"
 	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 )
 
 // publishModule publishes version 1.0.0 of a module of acme with a module inside, in a repository on GitHub.
 func (h *house) publishModule(t *testing.T, name string) providermirror.Target {
 	t.Helper()
 	target := providermirror.Target{
-		Provider: providermirror.Module(providermirror.TerraformRegistry, "Acme", name, "any"), Version: "1.0.0",
+		Address: providermirror.Module(providermirror.TerraformRegistry, "Acme", name, "any"), Version: "1.0.0",
 	}
 	repository := "github.com/acme/terraform-any-" + name
 	h.registry.AddModule(t, target, "git::https://"+repository+"?ref=v1.0.0", "https://"+repository+"/archive/v1.0.0.tar.gz", map[string]string{
@@ -85,7 +84,7 @@ func TestBuildsFetchOtherModulesThemselves(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte("output \"text\" {\n  value = \"own\"\n}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	target := providermirror.Target{Provider: providermirror.Module(providermirror.TerraformRegistry, "Acme", "own", "any"), Version: "1.0.0"}
+	target := providermirror.Target{Address: providermirror.Module(providermirror.TerraformRegistry, "Acme", "own", "any"), Version: "1.0.0"}
 	h.registry.AddModule(t, target, "file://"+dir, "", nil)
 	source := "module \"own\" {\n  source = \"Acme/own/any\"\n}\nresource \"terraform_data\" \"own\" {\n  input = [module.own.text, \"" + runtime.GOOS + "\"]\n}\n"
 	if problem := build(t, h.engine(t, key), packed(t, source)); problem != "" {
@@ -96,20 +95,9 @@ func TestBuildsFetchOtherModulesThemselves(t *testing.T) {
 // TestBuildsUsePublishedModules has a module whose hostname is that of no registry.
 func TestBuildsUsePublishedModules(t *testing.T) {
 	h := newHouse(t)
-	var files bytes.Buffer
-	w := tar.NewWriter(&files)
-	const text = "output \"text\" {\n  value = \"published\"\n}\n"
-	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "main.tf", Mode: 0o644, Size: int64(len(text))})
-	if err == nil {
-		_, err = io.WriteString(w, text)
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err == nil {
-		_, err = h.mirror.Publish(t.Context(), access.System(), providermirror.Module("coder.example.com", "platform", "home", "docker"), "1.0.0", &files)
-	}
-	if err != nil {
+	files := testtar.Of(t, map[string]string{"main.tf": "output \"text\" {\n  value = \"published\"\n}\n"})
+	home := providermirror.Module("coder.example.com", "platform", "home", "docker")
+	if _, err := h.mirror.Publish(t.Context(), access.System(), home, "1.0.0", bytes.NewReader(files)); err != nil {
 		t.Fatal(err)
 	}
 	source := `module "home" {

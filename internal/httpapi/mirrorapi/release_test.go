@@ -38,7 +38,7 @@ func (h *house) external() http.Handler {
 func (h *house) publishTerraform(t *testing.T) providermirror.Target {
 	t.Helper()
 	target := providermirror.Target{
-		Provider: providermirror.Terraform(), Version: terraform.WantedVersion, Platform: providermirror.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH},
+		Address: providermirror.Terraform(), Version: terraform.WantedVersion, Platform: providermirror.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH},
 	}
 	h.registry.Add(t, target, "#!/bin/sh\necho '{\"terraform_version\": \""+terraform.WantedVersion+"\"}'\n", 1<<20)
 	return target

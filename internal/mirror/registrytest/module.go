@@ -1,16 +1,14 @@
 package registrytest
 
 import (
-	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"testing"
 
 	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 )
 
 // AddModule publishes a version of a module with a source. If at is an address, a gzipped tar of the files is there.
@@ -18,17 +16,7 @@ func (r *Registry) AddModule(t testing.TB, target providermirror.Target, source,
 	t.Helper()
 	var b bytes.Buffer
 	g := gzip.NewWriter(&b)
-	w := tar.NewWriter(g)
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(files[name]))})
-		if err == nil {
-			_, err = w.Write([]byte(files[name]))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
+	if _, err := g.Write(testtar.Of(t, files)); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.Close(); err != nil {
@@ -53,7 +41,7 @@ func (r *Registry) serveModule(w http.ResponseWriter, req *http.Request, parts [
 	var versions []providermirror.ModuleVersion
 	source := ""
 	for t, s := range r.modules {
-		if t.Provider != p {
+		if t.Address != p {
 			continue
 		}
 		versions = append(versions, providermirror.ModuleVersion{Version: t.Version})

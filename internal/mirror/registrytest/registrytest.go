@@ -96,7 +96,7 @@ func (r *Registry) Add(t testing.TB, target providermirror.Target, program strin
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	h := &zip.FileHeader{Name: "terraform-provider-" + target.Type + "_v" + target.Version, Method: zip.Deflate}
-	if target.IsRelease() {
+	if target.Kind() == providermirror.KindTerraform {
 		h.Name = "terraform"
 	}
 	h.SetMode(0o755)
@@ -185,11 +185,11 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case strings.HasPrefix(path, "v1/modules/") && len(parts) > 5:
 		r.serveModule(w, req, parts[2:])
 	case len(parts) == 5 && parts[4] == "versions":
-		r.serveVersions(w, req, providermirror.Provider{Hostname: req.Host, Namespace: parts[2], Type: parts[3]})
+		r.serveVersions(w, req, providermirror.Address{Hostname: req.Host, Namespace: parts[2], Type: parts[3]})
 	case len(parts) == 8 && parts[5] == "download":
 		r.serveDownload(w, req, providermirror.Target{
-			Provider: providermirror.Provider{Hostname: req.Host, Namespace: parts[2], Type: parts[3]},
-			Version:  parts[4], Platform: providermirror.Platform{OS: parts[6], Arch: parts[7]},
+			Address: providermirror.Address{Hostname: req.Host, Namespace: parts[2], Type: parts[3]},
+			Version: parts[4], Platform: providermirror.Platform{OS: parts[6], Arch: parts[7]},
 		})
 	case len(parts) == 6 && parts[0] == "files":
 		r.serveFile(w, req, parts, release)
@@ -209,7 +209,7 @@ func writeJSON(w http.ResponseWriter, v any) {
 	json.NewEncoder(w).Encode(v) //nolint:errcheck // the client notices
 }
 
-func (r *Registry) serveVersions(w http.ResponseWriter, req *http.Request, p providermirror.Provider) {
+func (r *Registry) serveVersions(w http.ResponseWriter, req *http.Request, p providermirror.Address) {
 	type version struct {
 		Version   string                    `json:"version"`
 		Protocols []string                  `json:"protocols"`
@@ -218,7 +218,7 @@ func (r *Registry) serveVersions(w http.ResponseWriter, req *http.Request, p pro
 	list := map[string]*version{}
 	r.mu.Lock()
 	for t := range r.archives {
-		if t.Provider != p {
+		if t.Address != p {
 			continue
 		}
 		if list[t.Version] == nil {
@@ -275,12 +275,12 @@ func (r *Registry) Key() (string, error) {
 
 // serveFile serves an archive, the checksums of a version, or their signature.
 func (r *Registry) serveFile(w http.ResponseWriter, req *http.Request, parts []string, release chan struct{}) {
-	p := providermirror.Provider{Hostname: parts[1], Namespace: parts[2], Type: parts[3]}
+	p := providermirror.Address{Hostname: parts[1], Namespace: parts[2], Type: parts[3]}
 	r.mu.Lock()
 	var sums strings.Builder
 	var data []byte
 	for t, content := range r.archives {
-		if t.Provider != p || t.Version != parts[4] {
+		if t.Address != p || t.Version != parts[4] {
 			continue
 		}
 		sum := sha256.Sum256(content)

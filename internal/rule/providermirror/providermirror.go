@@ -17,15 +17,36 @@ const (
 	CoderRegistry     = "registry.coder.com"
 )
 
-// Provider is the address of a provider, all parts in lower case, of a module or of Terraform itself.
-type Provider struct {
+// Address is the address of a provider, all parts in lower case, of a module or of Terraform itself.
+type Address struct {
 	Hostname  string `json:"hostname"` // of the origin registry, with its port if it has one
 	Namespace string `json:"namespace"`
 	Type      string `json:"type"` // name/system for modules
 }
 
 // String returns the address with its hostname, such as registry.terraform.io/hashicorp/random.
-func (p Provider) String() string { return p.Hostname + "/" + p.Namespace + "/" + p.Type }
+func (a Address) String() string { return a.Hostname + "/" + a.Namespace + "/" + a.Type }
+
+// Kind is what an address stands for.
+type Kind string
+
+// Kinds.
+const (
+	KindProvider  Kind = "provider"
+	KindModule    Kind = "module" // its archives are for all platforms
+	KindTerraform Kind = "Terraform"
+)
+
+// Kind returns what the address stands for.
+func (a Address) Kind() Kind {
+	switch {
+	case strings.Contains(a.Type, "/"):
+		return KindModule
+	case a == Terraform():
+		return KindTerraform
+	}
+	return KindProvider
+}
 
 // Platform is an operating system and an architecture in the names of Go.
 type Platform struct {
@@ -43,15 +64,15 @@ func (p Platform) String() string {
 
 // Target is one archive. That of a module has no platform.
 type Target struct {
-	Provider
+	Address
 	Version string `json:"version"`
 	Platform
 }
 
 // String names the archive in messages.
 func (t Target) String() string {
-	out := t.Provider.String() + " " + t.Version
-	if t.IsModule() {
+	out := t.Address.String() + " " + t.Version
+	if t.Kind() == KindModule {
 		return out
 	}
 	return out + " for " + t.Platform.String()
@@ -59,13 +80,14 @@ func (t Target) String() string {
 
 // Filename returns the name of the archive in a mirror.
 func (t Target) Filename() string {
-	if t.IsModule() {
+	name := t.Type + "_" + t.Version + "_" + t.Platform.String() + ".zip"
+	switch t.Kind() {
+	case KindModule:
 		return t.Version + ".zip"
+	case KindTerraform:
+		return name
 	}
-	if t.IsRelease() {
-		return t.Type + "_" + t.Version + "_" + t.Platform.String() + ".zip"
-	}
-	return "terraform-provider-" + t.Type + "_" + t.Version + "_" + t.Platform.String() + ".zip"
+	return "terraform-provider-" + name
 }
 
 var (
@@ -89,30 +111,30 @@ func CheckHostname(field, name string) error {
 
 // ParseProvider reads the source of a provider: type, namespace/type or hostname/namespace/type. A missing
 // hostname is fallback, a missing namespace hashicorp.
-func ParseProvider(source, fallback string) (Provider, error) {
-	p := Provider{Hostname: fallback, Namespace: "hashicorp"}
+func ParseProvider(source, fallback string) (Address, error) {
+	a := Address{Hostname: fallback, Namespace: "hashicorp"}
 	switch parts := strings.Split(strings.ToLower(source), "/"); len(parts) {
 	case 1:
-		p.Type = parts[0]
+		a.Type = parts[0]
 	case 2:
-		p.Namespace, p.Type = parts[0], parts[1]
+		a.Namespace, a.Type = parts[0], parts[1]
 	case 3:
-		p.Hostname, p.Namespace, p.Type = parts[0], parts[1], parts[2]
+		a.Hostname, a.Namespace, a.Type = parts[0], parts[1], parts[2]
 	}
-	return p, p.Check()
+	return a, a.Check()
 }
 
 // Check returns a CodeInvalid error for parts that no address has.
-func (p Provider) Check() error {
-	if err := CheckHostname("provider", p.Hostname); err != nil {
+func (a Address) Check() error {
+	if err := CheckHostname("provider", a.Hostname); err != nil {
 		return err
 	}
-	if p.IsModule() {
-		return p.checkModule()
+	if a.Kind() == KindModule {
+		return a.checkModule()
 	}
-	for _, s := range []string{p.Namespace, p.Type} {
+	for _, s := range []string{a.Namespace, a.Type} {
 		if len(s) > maxName || !part.MatchString(s) {
-			return codersdk.Invalid("provider", "%.200q is not the address of a provider; use hostname/namespace/type", p.String())
+			return codersdk.Invalid("provider", "%.200q is not the address of a provider; use hostname/namespace/type", a.String())
 		}
 	}
 	return nil
@@ -120,19 +142,19 @@ func (p Provider) Check() error {
 
 // Check returns a CodeInvalid error for a target that no registry has.
 func (t Target) Check() error {
-	if err := t.Provider.Check(); err != nil {
+	if err := t.Address.Check(); err != nil {
 		return err
 	}
 	if err := CheckVersion(t.Version); err != nil {
 		return err
 	}
-	if t.IsModule() && t.Platform == (Platform{}) {
-		return nil
-	}
-	if t.IsModule() {
+	switch {
+	case t.Kind() != KindModule:
+		return t.Platform.Check()
+	case t.Platform != (Platform{}):
 		return codersdk.Invalid("os", "a module has no platform")
 	}
-	return t.Platform.Check()
+	return nil
 }
 
 // CheckVersion returns a CodeInvalid error for text that is no version of a provider.
@@ -162,12 +184,12 @@ func ParsePlatform(s string) (Platform, error) {
 }
 
 // ParseFilename returns the target of an archive's name for a provider.
-func ParseFilename(p Provider, name string) (Target, error) {
+func ParseFilename(a Address, name string) (Target, error) {
 	m := archive.FindStringSubmatch(name)
-	if m == nil || m[1] != p.Type {
+	if m == nil || m[1] != a.Type {
 		return Target{}, codersdk.Invalid("file", "%.120q is not the name of an archive of this provider", name)
 	}
-	t := Target{Provider: p, Version: m[2], Platform: Platform{OS: m[3], Arch: m[4]}}
+	t := Target{Address: a, Version: m[2], Platform: Platform{OS: m[3], Arch: m[4]}}
 	return t, t.Check()
 }
 

@@ -14,12 +14,9 @@ const Releases = "releases.hashicorp.com"
 
 // Terraform returns what Terraform itself is in the mirror: its archives are stored as those of a provider of
 // the site with the releases.
-func Terraform() Provider {
-	return Provider{Hostname: Releases, Namespace: "hashicorp", Type: "terraform"}
+func Terraform() Address {
+	return Address{Hostname: Releases, Namespace: "hashicorp", Type: "terraform"}
 }
-
-// IsRelease reports whether the archives are those of Terraform itself.
-func (p Provider) IsRelease() bool { return p == Terraform() }
 
 // ChecksumsName returns the name of the file with the checksums of a version of Terraform. The name of its
 // signature also has SignatureSuffix.
@@ -36,7 +33,7 @@ func ParseReleaseName(version, name string) (Target, error) {
 	if !isZip || !isVersion || err != nil {
 		return Target{}, codersdk.Invalid("file", "%.120q is not the name of an archive of this version", name)
 	}
-	t := Target{Provider: Terraform(), Version: version, Platform: p}
+	t := Target{Address: Terraform(), Version: version, Platform: p}
 	return t, t.Check()
 }
 

@@ -1,35 +1,18 @@
 package form
 
 import (
-	"archive/tar"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 )
-
-func pack(t testing.TB, files map[string]string) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	for name, text := range files {
-		if err := w.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Mode: 0o644, Typeflag: tar.TypeReg}); err != nil {
-			t.Fatal(err)
-		}
-		w.Write([]byte(text)) //nolint:errcheck // a buffer takes everything
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
 
 func open(t testing.TB, source string) *Form {
 	t.Helper()
-	f, err := Read(pack(t, map[string]string{"main.tf": source, "modules/x/main.tf": `data "coder_parameter" "hidden" { name = "hidden" }`}), nil)
+	f, err := Read(testtar.Of(t, map[string]string{"main.tf": source, "modules/x/main.tf": `data "coder_parameter" "hidden" { name = "hidden" }`}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +170,7 @@ func TestStaticForms(t *testing.T) {
 			t.Errorf("%s: the template is dynamic", name)
 		}
 	}
-	if f, err := Read(pack(t, map[string]string{"main.tf": `data "coder_parameter" "a" { count = local.x }`, "x.tf.json": "{}"}), nil); err != nil || f.Dynamic() {
+	if f, err := Read(testtar.Of(t, map[string]string{"main.tf": `data "coder_parameter" "a" { count = local.x }`, "x.tf.json": "{}"}), nil); err != nil || f.Dynamic() {
 		t.Errorf("JSON beside it: %v", err)
 	}
 	if _, err := Read([]byte("no archive"), nil); err == nil {

@@ -6,15 +6,16 @@ import (
 	"testing"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 )
 
 func openFiles(t testing.TB, files, installed map[string]string) *Form {
 	t.Helper()
 	var modules []byte
 	if installed != nil {
-		modules = pack(t, installed)
+		modules = testtar.Of(t, installed)
 	}
-	f, err := Read(pack(t, files), modules)
+	f, err := Read(testtar.Of(t, files), modules)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/seed-2a7f8fe7/coder/internal/rule/templatesource"
 )
 
 // Bounds of a source.
@@ -72,7 +74,7 @@ func readTree(archive, modules []byte) (*tree, error) {
 	take := func(name string, size int64, r io.Reader) error {
 		dir := path.Dir(name)
 		switch {
-		case len(t.dirs) > 0 && !installed[dir], !isConfiguration(name):
+		case len(t.dirs) > 0 && !installed[dir], !templatesource.IsTerraform(name):
 			return nil
 		case size > int64(maxTree-t.kept):
 			t.foreign[dir] = true
@@ -111,11 +113,6 @@ func walk(archive []byte, f func(name string, size int64, r io.Reader) error) er
 			return err
 		}
 	}
-}
-
-// isConfiguration reports whether Terraform reads a file of a module.
-func isConfiguration(name string) bool {
-	return !strings.HasPrefix(path.Base(name), ".") && (strings.HasSuffix(name, ".tf") || strings.HasSuffix(name, ".tf.json"))
 }
 
 // Foreign reports whether a file is configuration in JSON or overrides other files. Packages

@@ -29,6 +29,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/seed-2a7f8fe7/coder/internal/rule/templatesource"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/form"
 )
 
@@ -129,7 +130,7 @@ func (t *tree) unpack(archive []byte) error {
 		}
 		name := path.Clean(h.Name)
 		list := name == ".terraform/modules/modules.json"
-		if h.Typeflag != tar.TypeReg || !list && !strings.HasSuffix(name, ".tf") && !strings.HasSuffix(name, ".tf.json") {
+		if h.Typeflag != tar.TypeReg || !list && !templatesource.IsTerraform(name) && !templatesource.IsTofu(name) {
 			continue
 		}
 		if h.Size > t.left {
@@ -173,8 +174,8 @@ func (t *tree) load(dir, key string) (*module, error) {
 		found = true
 		stem := strings.TrimSuffix(path.Base(name), ".tf")
 		switch {
-		case strings.HasSuffix(name, ".json"), stem == "override", strings.HasSuffix(stem, "_override"):
-			return nil, fmt.Errorf("%s: JSON files and overrides are not examined", name)
+		case templatesource.IsTofu(name), strings.HasSuffix(name, ".json"), stem == "override", strings.HasSuffix(stem, "_override"):
+			return nil, fmt.Errorf("%s: files of OpenTofu, JSON files and overrides are not examined", name)
 		case form.TooDeep(text):
 			return nil, fmt.Errorf("%s nests expressions too deeply", name)
 		}

@@ -1,34 +1,14 @@
 package handover_test
 
 import (
-	"archive/tar"
-	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/handover"
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 )
-
-// archive packs files.
-func archive(t *testing.T, files map[string]string) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	for name, text := range files {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
 
 // TestRead judges sources, in which ; ends a line; want is a part of the reason, "" if the
 // workspace can be handed over.
@@ -72,7 +52,7 @@ func TestRead(t *testing.T) {
 		"all outputs":                {`module "x" {; source = "./outer"; count = 1; }; resource "a" "x" { b = module.x[*].id }`, "its b reads"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			source := archive(t, map[string]string{
+			source := testtar.Of(t, map[string]string{
 				"main.tf":       strings.ReplaceAll(c.main, ";", "\n"),
 				"inner/main.tf": "variable \"name\" {}\nresource \"a\" \"x\" {\n b = var.name\n}\n",
 				"outer/main.tf": "data \"coder_workspace_owner\" \"me\" {}\noutput \"owner\" {\n value = data.coder_workspace_owner.me.name\n}\noutput \"id\" {\n value = 1\n}\n",
@@ -87,9 +67,9 @@ func TestRead(t *testing.T) {
 
 // TestReadRemoteModules: modules from a registry are in an archive of their own.
 func TestReadRemoteModules(t *testing.T) {
-	source := archive(t, map[string]string{"main.tf": `module "git" { source = "registry.example.com/coder/git/coder" }`})
+	source := testtar.Of(t, map[string]string{"main.tf": `module "git" { source = "registry.example.com/coder/git/coder" }`})
 	modules := func(text string) []byte {
-		return archive(t, map[string]string{
+		return testtar.Of(t, map[string]string{
 			".terraform/modules/modules.json": `{"Modules":[{"Key":"","Dir":"."},{"Key":"git","Source":"x","Dir":".terraform/modules/git/sub"}]}`,
 			".terraform/modules/git/sub/a.tf": text,
 		})
@@ -100,8 +80,10 @@ func TestReadRemoteModules(t *testing.T) {
 	if got := handover.Read(source, modules(`resource "coder_env" "x" { value = data.coder_workspace_owner.me.email }`)); got.First || !strings.Contains(got.Because, ".terraform/modules/git/sub/a.tf:1: resource coder_env x") {
 		t.Errorf("%+v", got)
 	}
-	if got := handover.Read(source, archive(t, map[string]string{"override.tf": ""})); got.First {
-		t.Errorf("%+v", got)
+	for _, name := range []string{"override.tf", "main.tofu", "more.tofu.json"} {
+		if got := handover.Read(source, testtar.Of(t, map[string]string{name: ""})); got.First || !strings.Contains(got.Because, "not examined") {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 
@@ -112,7 +94,7 @@ func TestCache(t *testing.T) {
 	for range 3 {
 		v, err := c.Read(version, func() (source, modules []byte, err error) {
 			loads++
-			return archive(t, map[string]string{"main.tf": ""}), nil, nil
+			return testtar.Of(t, map[string]string{"main.tf": ""}), nil, nil
 		})
 		if err != nil || !v.First {
 			t.Fatal(v, err)

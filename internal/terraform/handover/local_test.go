@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/handover"
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 )
 
 // TestReadExamples: workspaces of the local template can be handed over.
@@ -19,7 +20,7 @@ func TestReadExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := handover.Read(archive(t, map[string]string{"main.tf": string(text)}), nil)
+		got := handover.Read(testtar.Of(t, map[string]string{"main.tf": string(text)}), nil)
 		t.Logf("%s: %+v", file, got)
 		if filepath.Base(filepath.Dir(file)) == "local" && !got.First {
 			t.Errorf("local: %s", got.Because)

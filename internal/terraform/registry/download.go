@@ -51,7 +51,7 @@ const downloadTimeout = 30 * time.Minute
 // archive what the registry's signed checksums state: the caller discards what an error left. Registries state no
 // checksums of modules; the archive of a module is made from its files.
 func (c *Client) Download(ctx context.Context, t providermirror.Target, w io.Writer, limit int64) (Archive, error) {
-	if t.IsModule() {
+	if t.Kind() == providermirror.KindModule {
 		return c.downloadModule(ctx, t, w)
 	}
 	d, err := c.describe(ctx, t)
@@ -92,7 +92,7 @@ func (c *Client) Download(ctx context.Context, t providermirror.Target, w io.Wri
 		return Archive{}, poisoned(t, fmt.Sprintf("its SHA-256 is %x, but the registry states %x", got, want))
 	}
 	out := Archive{Size: n, SHA256: want, SignedBy: key}
-	if t.IsRelease() {
+	if t.Kind() == providermirror.KindTerraform {
 		out.Release = stated
 	}
 	return out, nil
@@ -105,11 +105,11 @@ func poisoned(t providermirror.Target, why string) error {
 
 // describe requests where an archive and its checksums are.
 func (c *Client) describe(ctx context.Context, t providermirror.Target) (description, error) {
-	if t.IsRelease() {
+	if t.Kind() == providermirror.KindTerraform {
 		return describeRelease(t), nil
 	}
 	var d description
-	at, err := c.address(ctx, t.Provider, t.Version, "download", t.OS, t.Arch)
+	at, err := c.address(ctx, t.Address, t.Version, "download", t.OS, t.Arch)
 	if err != nil {
 		return d, err
 	}
@@ -126,7 +126,7 @@ func (c *Client) describe(ctx context.Context, t providermirror.Target) (descrip
 // stated returns the checksums of a version, and the id of the key that signed them, "" if the registry names no
 // key. Only those of Terraform come with their signature, which the provisioner checks.
 func (c *Client) stated(ctx context.Context, t providermirror.Target, d description) (out providermirror.Release, key string, err error) {
-	if t.IsRelease() {
+	if t.Kind() == providermirror.KindTerraform {
 		out, err = c.Release(ctx, t.Version)
 		return out, "", err
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // moduleVersions returns the versions of a module.
-func (c *Client) moduleVersions(ctx context.Context, p providermirror.Provider) ([]Version, error) {
+func (c *Client) moduleVersions(ctx context.Context, p providermirror.Address) ([]Version, error) {
 	at, err := c.address(ctx, p, "versions")
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (c *Client) moduleVersions(ctx context.Context, p providermirror.Provider) 
 // moduleSource returns the source of a version of a module in the form of Terraform, such as
 // git::https://github.com/acme/terraform-aws-vpc?ref=v1.0.0.
 func (c *Client) moduleSource(ctx context.Context, t providermirror.Target) (string, error) {
-	at, err := c.address(ctx, t.Provider, t.Version, "download")
+	at, err := c.address(ctx, t.Address, t.Version, "download")
 	if err != nil {
 		return "", err
 	}

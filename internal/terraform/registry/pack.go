@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/seed-2a7f8fe7/coder/internal/rule/templatesource"
 )
 
 // Bounds of a module.
@@ -82,7 +84,7 @@ func (m moduleFiles) configured() bool {
 }
 
 func isConfiguration(name string) bool {
-	return slices.ContainsFunc([]string{".tf", ".tf.json", ".tofu", ".tofu.json"}, func(end string) bool { return strings.HasSuffix(name, end) })
+	return templatesource.IsTerraform(name) || templatesource.IsTofu(name)
 }
 
 func (u *unpacker) tar(r io.Reader) error {

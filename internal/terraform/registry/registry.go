@@ -75,8 +75,8 @@ type Version struct {
 
 // Versions returns the versions of a provider or a module. The error is codersdk.CodeNotFound if the registry does
 // not know it, and wraps ErrUnreachable if the registry does not answer.
-func (c *Client) Versions(ctx context.Context, p providermirror.Provider) ([]Version, error) {
-	if p.IsModule() {
+func (c *Client) Versions(ctx context.Context, p providermirror.Address) ([]Version, error) {
+	if p.Kind() == providermirror.KindModule {
 		return c.moduleVersions(ctx, p)
 	}
 	at, err := c.address(ctx, p, "versions")
@@ -105,11 +105,11 @@ func (c *Client) Versions(ctx context.Context, p providermirror.Provider) ([]Ver
 
 // Checksums returns the SHA-256 checksums of all archives of a version, by platform, after a check of the
 // signature.
-func (c *Client) Checksums(ctx context.Context, p providermirror.Provider, v Version) (map[providermirror.Platform][]byte, error) {
+func (c *Client) Checksums(ctx context.Context, p providermirror.Address, v Version) (map[providermirror.Platform][]byte, error) {
 	if len(v.Platforms) == 0 {
 		return nil, codersdk.Errorf(codersdk.CodeNotFound, "%s %s has no archive in its registry", p, v.Version)
 	}
-	t := providermirror.Target{Provider: p, Version: v.Version, Platform: v.Platforms[0]}
+	t := providermirror.Target{Address: p, Version: v.Version, Platform: v.Platforms[0]}
 	d, err := c.describe(ctx, t)
 	if err != nil {
 		return nil, err
@@ -130,19 +130,19 @@ func (c *Client) Checksums(ctx context.Context, p providermirror.Provider, v Ver
 }
 
 // address returns the address of a document of a provider or a module.
-func (c *Client) address(ctx context.Context, p providermirror.Provider, rest ...string) (*url.URL, error) {
+func (c *Client) address(ctx context.Context, p providermirror.Address, rest ...string) (*url.URL, error) {
 	at := &url.URL{Scheme: "https", Host: p.Hostname, Path: "/.well-known/terraform.json"}
 	s, err := c.discover(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	reference, kind := s.Providers, "providers"
-	if p.IsModule() {
-		reference, kind = s.Modules, "modules"
+	reference := s.Providers
+	if p.Kind() == providermirror.KindModule {
+		reference = s.Modules
 	}
 	base, err := secure(at, reference)
 	if err != nil || reference == "" {
-		return nil, codersdk.Errorf(codersdk.CodeNotFound, "%s is not a registry of %s", p.Hostname, kind)
+		return nil, codersdk.Errorf(codersdk.CodeNotFound, "%s is not a registry of %ss", p.Hostname, p.Kind())
 	}
 	return base.JoinPath(append([]string{p.Namespace, p.Type}, rest...)...), nil
 }

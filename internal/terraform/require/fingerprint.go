@@ -10,14 +10,13 @@ import (
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/seed-2a7f8fe7/coder/internal/rule/templatesource"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/form"
 )
 
 // Affects reports whether Terraform or OpenTofu reads files of this name.
 func Affects(name string) bool {
-	return slices.ContainsFunc([]string{".tf", ".tofu", ".tf.json", ".tofu.json", ".tftest.hcl", ".tfvars"}, func(end string) bool {
-		return strings.HasSuffix(name, end)
-	})
+	return templatesource.IsTerraform(name) || templatesource.IsTofu(name) || strings.HasSuffix(name, ".tftest.hcl") || strings.HasSuffix(name, ".tfvars")
 }
 
 // Write writes the requirements of a file to a hash, in a form that is independent of

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 
+	"github.com/seed-2a7f8fe7/coder/internal/rule/templatesource"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/form"
 )
 
@@ -116,7 +117,7 @@ func (r *reader) unpack(data []byte) error {
 			return fmt.Errorf("read the template: %w", err)
 		}
 		name := path.Clean(h.Name)
-		wanted := name == lockFile || name == modulesFile || configuration(name)
+		wanted := name == lockFile || name == modulesFile || templatesource.IsTerraform(name)
 		if h.Typeflag != tar.TypeReg || !wanted || h.Size > maxFile {
 			continue
 		}
@@ -124,12 +125,6 @@ func (r *reader) unpack(data []byte) error {
 			return fmt.Errorf("read the template: %w", err)
 		}
 	}
-}
-
-// configuration reports whether Terraform reads a file of this name.
-func configuration(name string) bool {
-	base := path.Base(name)
-	return !strings.HasPrefix(base, ".") && (strings.HasSuffix(base, ".tf") || strings.HasSuffix(base, ".tf.json"))
 }
 
 // visit reads a module and those that it calls.
@@ -140,7 +135,7 @@ func (r *reader) visit(dir, key string, depth int) error {
 	local := map[string]string{} // sources by local name
 	var used []string
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {
-		if path.Dir(name) != dir || !configuration(name) {
+		if path.Dir(name) != dir || !templatesource.IsTerraform(name) {
 			continue
 		}
 		body, err := parse(name, r.files[name])

@@ -1,35 +1,16 @@
 package require
 
 import (
-	"archive/tar"
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 )
 
-func pack(t *testing.T, files map[string]string) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	for name, content := range files {
-		err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(content))})
-		if err == nil {
-			_, err = w.Write([]byte(content))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 func TestRead(t *testing.T) {
-	source := pack(t, map[string]string{
+	source := testtar.Of(t, map[string]string{
 		"main.tf": `
 terraform {
   required_providers {
@@ -63,7 +44,7 @@ module "missing" {
 		"modules/local/tests/main.tf":   "resource \"azurerm_thing\" \"x\" {}\n",
 		"modules/local/.hidden/main.tf": "resource \"azurerm_thing\" \"x\" {}\n",
 	})
-	modules := pack(t, map[string]string{
+	modules := testtar.Of(t, map[string]string{
 		".terraform/modules/modules.json":              `{"Modules":[{"Key":"","Dir":"."},{"Key":"remote","Source":"registry.example.com/acme/remote/any//inner","Version":"1.2.0","Dir":".terraform/modules/remote/inner"}]}`,
 		".terraform/modules/remote/inner/main.tf":      "data \"external\" \"x\" {}\nmodule \"deeper\" {\n  source = \"../deeper\"\n}\n",
 		".terraform/modules/remote/deeper/main.tf":     "resource \"tls_private_key\" \"x\" {}\n",
@@ -94,7 +75,7 @@ registry.example.com/acme/own [] 1.0.0`
 }
 
 func TestCirclesEnd(t *testing.T) {
-	source := pack(t, map[string]string{"main.tf": "module \"self\" {\n  source = \"./\"\n}\n"})
+	source := testtar.Of(t, map[string]string{"main.tf": "module \"self\" {\n  source = \"./\"\n}\n"})
 	if _, _, err := Read(source, nil); err == nil || !strings.Contains(err.Error(), "too many modules") {
 		t.Errorf("got %v", err)
 	}
@@ -106,7 +87,7 @@ func TestBrokenSources(t *testing.T) {
 		"lock":    {"main.tf": "", ".terraform.lock.hcl": "provider {"},
 		"modules": {"main.tf": "", ".terraform/modules/modules.json": "["},
 	} {
-		if _, _, err := Read(pack(t, files), nil); err == nil {
+		if _, _, err := Read(testtar.Of(t, files), nil); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
