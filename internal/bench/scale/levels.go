@@ -152,10 +152,6 @@ const connectEvery = 20 * time.Millisecond
 
 // measure runs the load and returns its rows.
 func (l *loaded) measure(ctx context.Context) ([]figure.Row, error) {
-	w, err := l.components.watch(ctx)
-	if err != nil {
-		return nil, err
-	}
 	began := time.Now()
 	ramp := connectEvery * time.Duration(len(l.users))
 	run := func(name string, tasks []scaletest.Task) scaletest.Report {
@@ -168,10 +164,10 @@ func (l *loaded) measure(ctx context.Context) ([]figure.Row, error) {
 	all.Go(func() {
 		build = run("builds", staggered(builds(l.deployment, l.builders, l.Duration+ramp), 10*time.Second))
 	})
+	used, err := l.components.during(ctx, l.prefix, ramp, l.Duration)
 	all.Wait()
 	fmt.Fprintf(l.Out, "# %d users with as many connections of %d KB/s, %d builds at a time, for %s (with the start and the last builds: %s)\n",
 		len(l.users), bytesPerTick*int(time.Second/tickInterval)/1000, len(l.builders), l.Duration, time.Since(began).Round(time.Second))
-	used, err := w.rows(l.prefix)
 	if err != nil {
 		return nil, err
 	}

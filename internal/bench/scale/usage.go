@@ -65,6 +65,26 @@ func (s snapshot) used(since snapshot) map[string]time.Duration {
 	return out
 }
 
+// during returns the rows of the components while the load is steady. Its connections start during ramp, and each
+// lasts for a duration: it is steady between the two.
+func (c *components) during(ctx context.Context, prefix string, ramp, lasts time.Duration) ([]figure.Row, error) {
+	steady, ends := time.After(min(ramp, lasts)), time.After(max(ramp, lasts))
+	select {
+	case <-steady:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	w, err := c.watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-ends:
+	case <-ctx.Done():
+	}
+	return w.rows(prefix)
+}
+
 // watch measures the use of components while it runs.
 type watch struct {
 	c        *components
