@@ -109,9 +109,12 @@ func (s *session) install(ctx context.Context, req *provisioner.InitRequest, don
 // runInit runs `terraform init` with the provider mirror of the server, if it has one. The error
 // contains the mirror's, which Terraform does not show.
 func (s *session) runInit(ctx context.Context) ([]*provisioner.Timing, error) {
-	m, err := netmirror.Start(ctx, s.engine.config.Mirror, s.dir, s.engine.baseEnv())
+	m, unused, err := netmirror.Start(ctx, s.engine.config.Mirror, s.dir, s.engine.baseEnv())
 	if err != nil {
 		return nil, err
+	}
+	if unused != "" {
+		s.logf(provisioner.LogLevel_INFO, "The mirror of the server is not used: %s.", unused)
 	}
 	s.extra = m.Env()
 	defer func() { s.extra = nil }()

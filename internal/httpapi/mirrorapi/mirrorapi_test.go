@@ -321,8 +321,18 @@ func TestTheAdministratorsConfigurationWins(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TF_CLI_CONFIG_FILE", config)
-	if problem := build(t, e, template(t, "one")); problem == "" {
-		t.Error("the provider came from elsewhere")
+	var log bytes.Buffer
+	s, err := e.Open(t.Context(), &provisioner.Config{}, func(l *provisioner.Log) { fmt.Fprintln(&log, l.GetLevel(), l.GetOutput()) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	done, err := s.Init(t.Context(), &provisioner.InitRequest{TemplateSourceArchive: template(t, "one")})
+	if err != nil || done.GetError() == "" {
+		t.Errorf("the provider came from elsewhere: %v", err)
+	}
+	if !strings.Contains(log.String(), "INFO The mirror of the server is not used: the provisioner has a CLI configuration in TF_CLI_CONFIG_FILE.\n") {
+		t.Error(log.String())
 	}
 	if n := h.registry.Requests.Load(); n != 0 {
 		t.Errorf("%d requests to the registry", n)

@@ -52,27 +52,29 @@ const (
 	maxMirrorAnswer     = 1 << 20
 )
 
-// Start starts a listener for an init, with files in dir. It returns nil if the server has no mirror, or if the
-// administrator configures where providers come from: in env, the environment of Terraform, or in the home
-// directory. The caller calls Stop.
-func Start(ctx context.Context, server http.Handler, dir string, env []string) (*Mirror, error) {
-	// On these systems Terraform takes no further certificate.
-	foreign := runtime.GOOS == "darwin" || runtime.GOOS == "windows"
-	if server == nil || foreign || configured(env) {
-		return nil, nil
+// Start starts a listener for an init, with files in dir. It returns nil if the server has no mirror or if this
+// provisioner does not use it; unused says why it does not. The caller calls Stop.
+func Start(ctx context.Context, server http.Handler, dir string, env []string) (m *Mirror, unused string, err error) {
+	if server == nil {
+		return nil, "", nil
 	}
 	status, err := mirrorStatus(ctx, server)
 	for _, list := range []*[]string{&status.Hostnames, &status.ModuleHostnames} { // that site is no registry
 		*list = slices.DeleteFunc(*list, func(h string) bool { return h == providermirror.Releases })
 	}
-	if err != nil || len(status.Hostnames) == 0 && len(status.ModuleHostnames) == 0 {
-		return nil, err
+	unused = unusable(env)
+	switch {
+	case err != nil && unused != "":
+		return nil, "", nil // nothing of the server is needed
+	case err != nil, len(status.Hostnames) == 0 && len(status.ModuleHostnames) == 0:
+		return nil, "", err
+	case unused != "":
+		return nil, unused, nil
 	}
-	m, err := startMirror(server, dir, status)
-	if err != nil {
-		return nil, fmt.Errorf("start the listener for the provider mirror: %w", err)
+	if m, err = startMirror(server, dir, status); err != nil {
+		return nil, "", fmt.Errorf("start the listener for the provider mirror: %w", err)
 	}
-	return m, nil
+	return m, "", nil
 }
 
 // Env returns the additional environment of Terraform. It is empty for nil.
@@ -83,23 +85,27 @@ func (m *Mirror) Env() []string {
 	return m.env
 }
 
-// configured reports whether the administrator of this machine has a CLI configuration.
-func configured(env []string) bool {
+// unusable returns why Terraform cannot use a mirror on this machine, "" if it can. An administrator configures where
+// providers come from in env, the environment of Terraform, or in the home directory.
+func unusable(env []string) string {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		return "Terraform accepts no further certificate on this operating system"
+	}
 	for _, kv := range env {
 		if name, _, _ := strings.Cut(kv, "="); name == "TF_CLI_CONFIG_FILE" || name == "TERRAFORM_CONFIG" {
-			return true
+			return "the provisioner has a CLI configuration in " + name
 		}
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return false
+		return ""
 	}
 	for _, name := range []string{".terraformrc", ".tofurc"} {
 		if _, err := os.Stat(filepath.Join(home, name)); err == nil {
-			return true
+			return "the provisioner has a CLI configuration in ~/" + name
 		}
 	}
-	return false
+	return ""
 }
 
 // mirrorStatus asks the server which registries its mirror replaces; none without a mirror. A server that
