@@ -4,7 +4,7 @@ import { MutationCache, QueryClient, queryOptions } from '@tanstack/react-query'
 import { type Schema, ApiError, api } from './client';
 import { setSessionState } from './session';
 
-/** The query cache. Change notifications (live.ts) refetch queries; nothing polls. */
+/** The query cache. Change notifications (live.ts) refetch queries; those without notifications poll. */
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {

@@ -11,14 +11,14 @@ interface Props<T extends string> {
   value: T;
   onGo: (tab: T) => void;
   show: (tab: T) => ReactNode;
-  /** The permissions are known, so that a tab that is not listed is refused. */
-  known: boolean;
-  /** What the other tabs need, such as "the role Template Admin". */
-  needs: string;
+  /** The permissions are known, so that a tab that is not listed is refused. True by default. */
+  known?: boolean;
+  /** What the other tabs need, such as "the role Template Admin". Absent on a page that refuses no tab. */
+  needs?: string;
 }
 
 /** The tabs of a page. Only the selected one is mounted. */
-export function PageTabs<T extends string>({ tabs, value, onGo, show, known, needs }: Props<T>) {
+export function PageTabs<T extends string>({ tabs, value, onGo, show, known = true, needs }: Props<T>) {
   const allowed = tabs.some((t) => t.tab === value);
   const list = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
@@ -59,7 +59,7 @@ export function PageTabs<T extends string>({ tabs, value, onGo, show, known, nee
 interface GuardProps {
   allowed: boolean;
   known: boolean;
-  needs: string;
+  needs?: string;
   children: ReactNode;
 }
 
@@ -68,5 +68,6 @@ function Guard({ allowed, known, needs, children }: GuardProps) {
   const [opened, setOpened] = useState(allowed);
   if (allowed && !opened) setOpened(true);
   if (opened) return children;
-  return known ? <Refusal needs={needs} /> : <Loading />;
+  if (!known) return <Loading />;
+  return needs === undefined ? children : <Refusal needs={needs} />;
 }

@@ -56,8 +56,6 @@ export default function AccountSettings() {
         value={tab}
         onGo={(to) => navigate({ to: '/settings/$tab', params: { tab: to } })}
         show={(shown) => panels[shown]()}
-        known
-        needs=""
       />
     </Page>
   );

@@ -1,10 +1,11 @@
-import { Anchor, Badge, Box, Button, Group, Paper, Select, Stack, Tabs, Text } from '@mantine/core';
+import { Anchor, Badge, Box, Button, Group, Paper, Select, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { Suspense } from 'react';
+import { type ReactNode, Suspense } from 'react';
 import { api } from '../../api/client';
 import { Loading } from '../../components/Loading';
 import { Page } from '../../components/Page';
+import { PageTabs } from '../../components/PageTabs';
 import { capitalize } from '../../lib/text';
 import { ErrorAlert } from '../../components/ErrorAlert';
 import { notifyError } from '../../components/confirm';
@@ -26,8 +27,15 @@ import {
   versionQuery,
   versionsQuery,
 } from './queries';
+import type { VersionTab } from './tabs';
 
 const Code = lazyComponent(() => import('./CodeEditor'));
+
+const tabs: { tab: VersionTab; title: string; needs?: 'update' }[] = [
+  { tab: 'changes', title: 'Changes', needs: 'update' },
+  { tab: 'files', title: 'Files', needs: 'update' },
+  { tab: 'log', title: 'Import' },
+];
 
 /** A template version: changes, files and import. */
 export default function VersionPage() {
@@ -62,6 +70,16 @@ export default function VersionPage() {
     );
   }
   if (!t.data || !templateVersion) return <Loading />;
+  const panels: Record<VersionTab, () => ReactNode> = {
+    changes: () => <VersionChanges template={t.data} version={templateVersion} />,
+    files: () => <VersionFiles key={`${file} ${line}`} version={templateVersion.id} file={file} line={line} />,
+    log: () => (
+      <Stack>
+        <VersionImport version={templateVersion} template={may.update ? { organization, template: name } : undefined} />
+        {templateVersion.job.status === 'succeeded' && <VersionResources version={templateVersion.id} />}
+      </Stack>
+    ),
+  };
   const active = templateVersion.id === t.data.active_version_id;
   return (
     <Page
@@ -104,36 +122,15 @@ export default function VersionPage() {
           {templateVersion.message}
         </Text>
       )}
-      <Tabs
-        value={may.update ? tab : 'log'}
-        onChange={(to) =>
-          navigate({ search: (s) => ({ ...s, tab: to && to !== 'changes' ? to : undefined }), replace: true })
+      <PageTabs
+        tabs={tabs.filter((x) => !x.needs || may[x.needs])}
+        value={may.known && !may.update ? 'log' : tab}
+        known={may.known}
+        onGo={(to) =>
+          void navigate({ search: (s) => ({ ...s, tab: to === 'changes' ? undefined : to }), replace: true })
         }
-        keepMounted={false}
-      >
-        <Tabs.List mb="md">
-          {may.update && <Tabs.Tab value="changes">Changes</Tabs.Tab>}
-          {may.update && <Tabs.Tab value="files">Files</Tabs.Tab>}
-          <Tabs.Tab value="log">Import</Tabs.Tab>
-        </Tabs.List>
-        <Tabs.Panel value="changes">
-          <VersionChanges template={t.data} version={templateVersion} />
-        </Tabs.Panel>
-        <Tabs.Panel value="files">
-          <Suspense fallback={<Loading />}>
-            <VersionFiles key={`${file} ${line}`} version={templateVersion.id} file={file} line={line} />
-          </Suspense>
-        </Tabs.Panel>
-        <Tabs.Panel value="log">
-          <Stack>
-            <VersionImport
-              version={templateVersion}
-              template={may.update ? { organization, template: name } : undefined}
-            />
-            {templateVersion.job.status === 'succeeded' && <VersionResources version={templateVersion.id} />}
-          </Stack>
-        </Tabs.Panel>
-      </Tabs>
+        show={(at) => panels[at]()}
+      />
     </Page>
   );
 }

@@ -2,7 +2,7 @@ import { createRoute, redirect } from '@tanstack/react-router';
 import { api } from '../../api/client';
 import { parseListSearch, appRoute, textParam } from '../../rootRoutes';
 import { parseCreateLink } from '../../lib/createLink';
-import { type TemplateTab, templateTabs } from './tabs';
+import { type TemplateTab, type VersionTab, templateTabs, versionTabs } from './tabs';
 import { lazyComponent } from '../../components/lazyComponent';
 
 const list = createRoute({
@@ -64,8 +64,8 @@ const page = createRoute({
 const version = createRoute({
   getParentRoute: () => appRoute,
   path: '/templates/$organization/$template/versions/$version',
-  validateSearch: (s): { tab?: string; from?: string; file?: string; line?: number } => ({
-    tab: textParam(s.tab),
+  validateSearch: (s): { tab?: VersionTab; from?: string; file?: string; line?: number } => ({
+    tab: versionTabs.find((t) => t === s.tab),
     from: textParam(s.from),
     file: textParam(s.file),
     line: Number(s.line) > 0 ? Number(s.line) : undefined,

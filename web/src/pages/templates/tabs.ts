@@ -1,4 +1,4 @@
-/** The tabs of the page, as they appear in its URL. */
+/** The tabs of the page of a template, as they appear in its URL. */
 export const templateTabs = [
   'overview',
   'versions',
@@ -11,3 +11,7 @@ export const templateTabs = [
   'insights',
 ] as const;
 export type TemplateTab = (typeof templateTabs)[number];
+
+/** The tabs of the page of a version, as they appear in its URL. */
+export const versionTabs = ['changes', 'files', 'log'] as const;
+export type VersionTab = (typeof versionTabs)[number];
