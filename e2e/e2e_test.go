@@ -77,6 +77,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("SHELL", "/bin/bash")
 			env.Setenv("CODER_E2E_BROWSER", os.Getenv("CODER_E2E_BROWSER"))
 			env.Setenv("SCREENSHOTS", cmp.Or(os.Getenv("SCREENSHOTS"), "off")) // of every page, for users
+			env.Setenv("PICTURES", os.Getenv("PICTURES"))                      // see web/test/pictures.mjs
 			if err := os.MkdirAll(env.WorkDir+"/home", 0o700); err != nil {
 				return err
 			}

@@ -19,9 +19,10 @@ export async function everywhere(url, credentials, { organization, template, wor
     '/', // redirects to the workspaces
     '/workspaces',
     '/workspaces?q=name%3Anothing',
-    ...tabs(w, 'builds', 'ports', 'parameters', 'schedule', 'sharing', 'settings'),
-    `${w}/builds/1`,
-    { path: `${w}/terminal`, ready: '[data-terminal=open]' },
+    ...tabs(w, 'builds', 'parameters', 'schedule', 'sharing', 'settings'),
+    { path: `${w}?tab=ports`, varies: true }, // the ports of the machine
+    { path: `${w}/builds/1`, varies: true }, // the times of the phases
+    { path: `${w}/terminal`, ready: '[data-terminal=open]', varies: true },
     `${t}/workspace`,
     `${t}/workspace?mode=auto&name=linked`,
     '/templates',
@@ -31,6 +32,7 @@ export async function everywhere(url, credentials, { organization, template, wor
     ...tabs(`${t}/versions/${version}`, 'files', 'log').map((path) => ({
       path,
       name: path.replace(version, 'version'),
+      varies: path.endsWith('log'),
     })),
     `${t}/edit`,
     '/organizations',

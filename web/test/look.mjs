@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { launch, patience, settled } from './browser.mjs';
+import { Pictures } from './pictures.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -45,6 +46,10 @@ export const screenshots = process.env.SCREENSHOTS !== 'off';
 /** The viewport widths and color schemes. */
 export const looks = [360, 1440].flatMap((width) => ['light', 'dark'].map((colorScheme) => ({ width, colorScheme })));
 
+/** Whether a page has a picture in a look: each in the first one, and a quarter of them, by name, in the second one. */
+const pictured = (name, { width, colorScheme }) =>
+  colorScheme === (width === 1440 ? 'light' : 'dark') && (width === 1440 || [...name].length % 4 === 0);
+
 /** Returns the file name of a screenshot. */
 export const fileOf = (name, { width, colorScheme }) =>
   `${name.replace(/\W+/g, '_') || 'root'}-${width}-${colorScheme}.png`;
@@ -73,10 +78,11 @@ async function change(page, { width, colorScheme }) {
 /**
  * Opens pages in every look, and takes screenshots of them. Each page is loaded once, the first one in the
  * first look, the second one in the second, and so on. A page is a path, or { path, name,
- * ready }: name is the base name of its files, and ready a selector to wait for. Returns
- * the problems, and the route and tab of each page.
+ * ready, varies }: name is the base name of its files, and ready a selector to wait for. With
+ * compare, pages are compared with their pictures, except those that look different in each run
+ * (varies). Returns the problems, and the route and tab of each page.
  */
-export async function look(browser, url, credentials, pages) {
+export async function look(browser, url, credentials, pages, compare = false) {
   const wrong = [];
   const seen = [];
   if (screenshots) mkdirSync('screenshots', { recursive: true });
@@ -86,6 +92,7 @@ export async function look(browser, url, credentials, pages) {
   await context.close();
   const page = await browser.newPage({ storageState, reducedMotion: 'reduce' });
   page.setDefaultTimeout(patience);
+  const pictures = compare && (await Pictures.open(browser));
   let at = '';
   let as = looks[0];
   const say = (what) => wrong.push(`${at} ${as.width} ${as.colorScheme}: ${what}`);
@@ -97,7 +104,7 @@ export async function look(browser, url, credentials, pages) {
     ),
   );
   for (const [i, p] of pages.entries()) {
-    const { path, name = path, ready } = typeof p === 'string' ? { path: p } : p;
+    const { path, name = path, ready, varies } = typeof p === 'string' ? { path: p } : p;
     const widths = new Set(); // at each the second look has only other colors
     for (let k = 0; k < looks.length; k++) {
       as = looks[(i + k) % looks.length];
@@ -109,12 +116,17 @@ export async function look(browser, url, credentials, pages) {
       if (ready) await page.locator(ready).first().waitFor();
       else await settled(page);
       if (screenshots) await page.screenshot({ path: `screenshots/${fileOf(name, as)}`, fullPage: true });
+      if (pictures && !varies && pictured(name, as)) {
+        const what = await pictures.compare(page, `${name} ${as.width} ${as.colorScheme}`);
+        if (what) say(what);
+      }
       for (const what of await findings(page, widths.has(as.width) ? ofColors : undefined)) say(what);
       widths.add(as.width);
       seen.push({ name, ...(await page.evaluate(where)) });
     }
   }
   await page.close();
+  if (pictures) await pictures.end();
   return { wrong, seen };
 }
 

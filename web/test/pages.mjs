@@ -21,6 +21,7 @@ const before = [
     path: '/api/v2/users/oauth2/github/callback?redirect=%2Fworkspaces',
     name: '/login/device',
     ready: 'text=Waiting for GitHub',
+    varies: true, // the code
   },
 ];
 
@@ -48,15 +49,16 @@ try {
   }
   const runs =
     which === 'first'
-      ? [await look(browser, url, undefined, ['/setup'])]
+      ? [await look(browser, url, undefined, ['/setup'], true)]
       : [
           await look(
             browser,
             url,
             credentials,
             await everywhere(url, credentials, { organization, template, workspace, group }),
+            true,
           ),
-          await look(browser, url, undefined, before),
+          await look(browser, url, undefined, before, true),
         ];
   const seen = [
     ...(existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : []),

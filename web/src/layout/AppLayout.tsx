@@ -220,7 +220,7 @@ export default function AppLayout() {
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="sm" component="nav" aria-label="Menu">
-        <NavigationLinks onGo={close} />
+        {open && <NavigationLinks onGo={close} />}
       </AppShell.Navbar>
       {ended && (
         <ErrorBoundary fallback={(error, retry) => <CrashAlert error={error} onRetry={retry} />}>

@@ -1,0 +1,91 @@
+// Compares pages with the pictures of an earlier version. A picture is a page reduced to squares
+// of 16 × 16 pixels, each with its mean color: names, times and fonts hardly change it; layout,
+// colors and missing parts do. Squares with the background of the page do not count. With
+// PICTURES=update, the pages become the pictures; with PICTURES=measure, all differences are printed.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const file = fileURLToPath(new URL('pictures.json', import.meta.url));
+const square = 16; // CSS pixels
+const tolerance = 20; // of 255, in each color of a square
+const most = 0.05; // of the squares may differ
+
+/** Whether to replace the pictures. */
+const update = process.env.PICTURES === 'update';
+
+/** Reduces a PNG, and compares it with another one that is reduced. Runs in the browser. */
+async function reduce({ png, expected, square, tolerance }) {
+  const decode = async (data) => createImageBitmap(await (await fetch(`data:image/png;base64,${data}`)).blob());
+  const draw = (bitmap, width, height) => {
+    const canvas = new OffscreenCanvas(width, height);
+    const c = canvas.getContext('2d', { willReadFrequently: true });
+    c.imageSmoothingQuality = 'high';
+    c.drawImage(bitmap, 0, 0, width, height);
+    return [canvas, c.getImageData(0, 0, width, height).data];
+  };
+  const page = await decode(png);
+  const [width, height] = [Math.round(page.width / square), Math.round(page.height / square)];
+  const [canvas, now] = draw(page, width, height);
+  const bytes = new Uint8Array(await (await canvas.convertToBlob({ type: 'image/png' })).arrayBuffer());
+  const reduced = btoa(String.fromCharCode(...bytes));
+  if (!expected) return { reduced };
+  const before = await decode(expected);
+  if (before.width !== width || before.height !== height) return { reduced, differs: [], share: 1 };
+  const [, then] = draw(before, width, height);
+  const color = (data, i) => [data[i], data[i + 1], data[i + 2]];
+  const far = (a, b, than) => a.some((v, k) => Math.abs(v - b[k]) > than);
+  const counts = new Map();
+  for (let i = 0; i < then.length; i += 4) {
+    const c = String(color(then, i));
+    counts.set(c, (counts.get(c) ?? 0) + 1);
+  }
+  const [[most]] = [...counts].sort((a, b) => b[1] - a[1]);
+  const background = most.split(',').map(Number);
+  const differs = [];
+  let drawn = 0;
+  for (let i = 0; i < now.length; i += 4) {
+    const [a, b] = [color(now, i), color(then, i)];
+    if (far(a, background, 2) || far(b, background, 2)) drawn++;
+    if (far(a, b, tolerance)) differs.push({ x: ((i / 4) % width) * square, y: Math.floor(i / 4 / width) * square });
+  }
+  return { reduced, differs, share: differs.length / Math.max(1, drawn) };
+}
+
+/** Returns the smallest rectangle that contains the squares, in words. */
+function region(squares) {
+  const [xs, ys] = [squares.map((s) => s.x), squares.map((s) => s.y)];
+  return `between (${Math.min(...xs)}, ${Math.min(...ys)}) and (${Math.max(...xs) + square}, ${Math.max(...ys) + square})`;
+}
+
+/** The pictures, which are read once, and written by end. */
+export class Pictures {
+  static async open(browser) {
+    const pictures = new Pictures();
+    pictures.all = JSON.parse(readFileSync(file, 'utf8'));
+    pictures.page = await browser.newPage();
+    return pictures;
+  }
+
+  /** Returns how a page differs from its picture, or nothing. The page is then in web/screenshots. */
+  async compare(page, name) {
+    const png = await page.screenshot({ animations: 'disabled' });
+    const expected = update ? undefined : this.all[name];
+    const r = await this.page.evaluate(reduce, { png: png.toString('base64'), expected, square, tolerance });
+    if (update) this.all[name] = r.reduced;
+    else if (!expected) return 'has no picture in test/pictures.json';
+    else if (process.env.PICTURES === 'measure') console.log(`picture ${name} ${(100 * r.share).toFixed(2)}`);
+    if (!(r.share > most)) return undefined;
+    mkdirSync('screenshots', { recursive: true });
+    const at = `screenshots/differs-${name.replace(/\W+/g, '_')}.png`;
+    writeFileSync(at, png);
+    const where = r.differs.length ? region(r.differs) : 'in its size';
+    return `differs from its picture in ${(100 * r.share).toFixed(1)} % of what it shows, ${where}: see web/${at}`;
+  }
+
+  async end() {
+    await this.page.close();
+    if (!update) return;
+    const sorted = Object.keys(this.all).sort();
+    writeFileSync(file, JSON.stringify(this.all, sorted, 1) + '\n');
+  }
+}
