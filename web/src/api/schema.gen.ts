@@ -13867,7 +13867,7 @@ export interface components {
             hostnames: string[];
             /** @description the least recently used archives are removed beyond it */
             max_bytes: number;
-            /** @description ModuleHostnames are those whose modules come from the mirror. Servers before v2.37 name none. */
+            /** @description ModuleHostnames are those whose modules come from the mirror. Older servers name none. */
             module_hostnames: string[];
             packages: number;
         };
