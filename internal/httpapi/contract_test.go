@@ -68,7 +68,7 @@ var ours = []string{
 	"GET /mirror/modules/{}/{}/{}/{}/versions",
 	"GET /mirror/modules/{}/{}/{}/{}/{}/{}",
 	"GET /mirror/providers/{}/{}/{}/{}",
-	"GET /mirror/releases/terraform/{}/{}",
+	"GET /mirror/releases/{}/{}/{}",
 	"GET /mirror/packages",
 	"POST /mirror/packages",
 	"GET /mirror/needs",

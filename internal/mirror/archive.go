@@ -73,9 +73,11 @@ func (s *Service) keep(ctx context.Context, t providermirror.Target, f io.Reader
 	if err := checkRelease(t, a); err != nil {
 		return row, false, err
 	}
-	h1, err := hashFiles(f, a.Size)
-	if err != nil {
-		return row, false, refused(t, err.Error())
+	h1 := ""
+	if t.Kind() != providermirror.KindProgram { // lock files name no programs
+		if h1, err = hashFiles(f, a.Size); err != nil {
+			return row, false, refused(t, err.Error())
+		}
 	}
 	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		stored = false

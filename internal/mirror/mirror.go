@@ -1,5 +1,5 @@
 // Package mirror is the provider mirror of the server: it stores the archives of Terraform and OpenTofu
-// providers, of modules, and of Terraform itself, in PostgreSQL, where every replica reads them, and fetches
+// providers, of modules, and of the programs themselves, in PostgreSQL, where every replica reads them, and fetches
 // missing ones from their registries.
 //
 // An archive is stored after its checksum and its signature were checked, with all its chunks in one
@@ -38,8 +38,8 @@ type Config struct {
 	MaxBytes int64
 	// Dir is for downloads in progress. It is created if missing.
 	Dir string
-	// Terraform is the version of Terraform that provisioners without one download.
-	Terraform string
+	// Terraform and OpenTofu are the versions that provisioners without one download.
+	Terraform, OpenTofu string
 	// Platform is that of the built-in provisioners.
 	Platform providermirror.Platform
 	Log      *slog.Logger

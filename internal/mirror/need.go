@@ -57,7 +57,7 @@ func (s *Service) Needs(
 			return nil, fmt.Errorf("template %s/%s: %w", t.Organization, t.Template, err)
 		}
 	}
-	if err := n.terraform(ctx); err != nil {
+	if err := n.program(ctx); err != nil {
 		return nil, err
 	}
 	return n.list()

@@ -15,8 +15,22 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/registry"
 )
 
+// TestOpenTofuIsNeededWithItsRegistry lists OpenTofu instead of Terraform for provisioners with OpenTofu.
+func TestOpenTofuIsNeededWithItsRegistry(t *testing.T) {
+	s := service(t, mirror.Config{
+		Store: postgrestest.New(t), Upstreams: []string{providermirror.TerraformReleases, providermirror.TofuReleases}, Terraform: "1.16.0", OpenTofu: "1.12.6",
+		Platform: providermirror.Platform{OS: "linux", Arch: "amd64"},
+	})
+	for fallback, want := range map[string]string{"": "terraform 1.16.0", providermirror.OpenTofuRegistry: "opentofu 1.12.6"} {
+		got, err := s.Needs(t.Context(), access.System(), fallback, nil)
+		if err != nil || len(got) != 1 || got[0].Type+" "+got[0].Version != want {
+			t.Errorf("%q: %v, %v", fallback, got, err)
+		}
+	}
+}
+
 func release(version string) providermirror.Target {
-	return providermirror.Target{Address: providermirror.Terraform(), Version: version, Platform: providermirror.Platform{OS: "linux", Arch: "amd64"}}
+	return providermirror.Target{Address: providermirror.Terraform().Address, Version: version, Platform: providermirror.Platform{OS: "linux", Arch: "amd64"}}
 }
 
 // TestTerraformIsCarried lists Terraform among the needs, and carries it with its signed checksums to a server
@@ -25,7 +39,7 @@ func TestTerraformIsCarried(t *testing.T) {
 	r := registrytest.New(t)
 	want := r.Add(t, release("1.16.0"), "program", 1<<20)
 	config := mirror.Config{
-		Store: postgrestest.New(t), Registry: registry.New(r.Transport(), time.Now), Upstreams: []string{providermirror.Releases}, Terraform: "1.16.0",
+		Store: postgrestest.New(t), Registry: registry.New(r.Transport(), time.Now), Upstreams: []string{providermirror.TerraformReleases}, Terraform: "1.16.0",
 	}
 	open := service(t, config)
 	if got, _ := needs(t, open); len(got) != 1 || got[0] != `terraform 1.16.0 stored=false locked=true ""  ` {
@@ -37,7 +51,7 @@ func TestTerraformIsCarried(t *testing.T) {
 	if got, _ := needs(t, open); len(got) != 1 || !strings.Contains(got[0], "stored=true") {
 		t.Errorf("got %q", got)
 	}
-	stated, err := open.Release(t.Context(), "1.16.0")
+	stated, err := open.Release(t.Context(), providermirror.Terraform(), "1.16.0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,13 +66,13 @@ func TestTerraformIsCarried(t *testing.T) {
 
 	config.Upstreams = nil
 	closed := service(t, config)
-	if _, err := closed.Release(t.Context(), "1.16.0"); !codersdk.Is(err, codersdk.CodeNotFound) {
+	if _, err := closed.Release(t.Context(), providermirror.Terraform(), "1.16.0"); !codersdk.Is(err, codersdk.CodeNotFound) {
 		t.Errorf("before the import: %v", err)
 	}
 	if _, err := closed.Import(t.Context(), access.System(), bytes.NewReader(export.Bytes())); err != nil {
 		t.Fatal(err)
 	}
-	got, err := closed.Release(t.Context(), "1.16.0")
+	got, err := closed.Release(t.Context(), providermirror.Terraform(), "1.16.0")
 	if err != nil || !bytes.Equal(got.Checksums, stated.Checksums) || !bytes.Equal(got.Signature, stated.Signature) || len(got.Signature) == 0 {
 		t.Errorf("%v: %q, want %q", err, got, stated)
 	}
@@ -71,7 +85,7 @@ func TestTerraformIsCarried(t *testing.T) {
 func TestTerraformWithoutItsChecksumsIsRefused(t *testing.T) {
 	r := registrytest.New(t)
 	r.Add(t, release("1.16.0"), "program", 0)
-	config := mirror.Config{Store: postgrestest.New(t), Registry: registry.New(r.Transport(), time.Now), Upstreams: []string{providermirror.Releases}}
+	config := mirror.Config{Store: postgrestest.New(t), Registry: registry.New(r.Transport(), time.Now), Upstreams: []string{providermirror.TerraformReleases}}
 	read(t, service(t, config), release("1.16.0"))
 	for change, problem := range map[string]string{
 		`checksums = ''`: "its release states", `signature = ''`: "are not signed", `checksums = 'zz'`: "its release states",

@@ -12,14 +12,10 @@ import (
 	"strings"
 	"time"
 
-	version "github.com/hashicorp/go-version"
-	"github.com/hashicorp/hc-install/product"
-	"github.com/hashicorp/hc-install/releases"
 	"golang.org/x/mod/semver"
 
 	"github.com/seed-2a7f8fe7/coder/internal/filelock"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/environ"
-	"github.com/seed-2a7f8fe7/coder/internal/terraform/netmirror"
 )
 
 // Supported versions: from the first one with JSON output of all commands to
@@ -29,8 +25,11 @@ const (
 	belowVersion = "v2.0.0"
 )
 
-// WantedVersion is the version of Terraform that is downloaded if none is installed.
-const WantedVersion = "1.16.0"
+// WantedVersion and WantedTofu are the versions of Terraform and OpenTofu that are downloaded if none is installed.
+const (
+	WantedVersion = "1.16.0"
+	WantedTofu    = "1.12.6"
+)
 
 // First and last minor versions that `make test-terraform` tests. Others run
 // with a warning.
@@ -101,23 +100,36 @@ func (e *Engine) find(ctx context.Context) (*binary, error) {
 	return b, nil
 }
 
-// cacheDir returns the directory that the engine downloads Terraform to.
-func (e *Engine) cacheDir() string {
-	return filepath.Join(e.config.CacheDir, "terraform-"+WantedVersion)
+// wantsTofu reports whether the engine downloads OpenTofu instead of Terraform.
+func (e *Engine) wantsTofu() bool { return e.config.Binary == "tofu" }
+
+// wanted returns the program that the engine downloads, its version, and where it is afterwards.
+func (e *Engine) wanted() (name, version, path string) {
+	name, version = "terraform", WantedVersion
+	if e.wantsTofu() {
+		name, version = "tofu", WantedTofu
+	}
+	return name, version, filepath.Join(e.config.CacheDir, name+"-"+version, exe(name))
 }
 
 // search returns the configured program, or the first suitable one on PATH or
 // in the cache. Without one it returns nil and the reasons.
 func (e *Engine) search(ctx context.Context) (fits *binary, unfit []error, err error) {
+	_, _, downloaded := e.wanted()
 	if e.config.Binary != "" {
 		path, err := exec.LookPath(e.config.Binary)
+		if err != nil && e.wantsTofu() {
+			if path, err = exec.LookPath(downloaded); err != nil {
+				return nil, nil, nil
+			}
+		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("the configured terraform cannot be used: %w", err)
 		}
 		fits, err = inspect(ctx, path)
 		return fits, nil, err
 	}
-	for _, name := range []string{"terraform", "tofu", filepath.Join(e.cacheDir(), exe("terraform"))} {
+	for _, name := range []string{"terraform", "tofu", downloaded} {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			continue
@@ -132,14 +144,17 @@ func (e *Engine) search(ctx context.Context) (fits *binary, unfit []error, err e
 	return nil, unfit, nil
 }
 
-// download installs Terraform in the cache; unfit are the reasons why installed
-// programs cannot be used.
+// download installs the wanted program in the cache; unfit are the reasons why installed programs cannot be used.
 func (e *Engine) download(ctx context.Context, unfit []error) (*binary, error) {
-	path, err := e.install(ctx, e.cacheDir())
-	if err != nil {
+	name, version, path := e.wanted()
+	err := e.install(ctx, name, version, path)
+	switch {
+	case err != nil && e.wantsTofu():
+		return nil, fmt.Errorf("tofu is not on PATH, and downloading %s failed; install it, or configure its path: %w", version, err)
+	case err != nil:
 		return nil, errors.Join(
 			append(unfit, fmt.Errorf("no terraform between %s and %s is on PATH, and downloading %s failed; install terraform or tofu, or configure its path: %w",
-				minVersion, belowVersion, WantedVersion, err))...)
+				minVersion, belowVersion, version, err))...)
 	}
 	return inspect(ctx, path)
 }
@@ -151,43 +166,30 @@ func exe(name string) string {
 	return name
 }
 
-// install downloads Terraform into dir, checking HashiCorp's signature.
-func (e *Engine) install(ctx context.Context, dir string) (string, error) {
+// install downloads a program to path.
+func (e *Engine) install(ctx context.Context, name, version, path string) error {
 	unlock, err := filelock.Wait(ctx, filepath.Join(e.config.CacheDir, "install.lock"))
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	path := filepath.Join(dir, exe("terraform"))
-	if _, err := os.Stat(path); err == nil {
-		return path, nil // another daemon installed it first
-	}
-	e.config.Log.Info("downloading terraform", "version", WantedVersion)
-	partial := dir + ".partial"
-	if err := errors.Join(os.RemoveAll(partial), os.MkdirAll(partial, 0o700)); err != nil {
-		return "", err
-	}
-	if err := e.fetch(ctx, partial); err != nil {
-		return "", errors.Join(err, os.RemoveAll(partial))
-	}
-	return path, os.Rename(partial, dir)
-}
-
-// fetch downloads Terraform into dir, from the mirror of the server if it has one.
-func (e *Engine) fetch(ctx context.Context, dir string) error {
-	m, address, err := netmirror.StartReleases(ctx, e.config.Mirror)
 	if err != nil {
 		return err
 	}
-	v := &releases.ExactVersion{
-		Product: product.Terraform, Version: version.Must(version.NewVersion(WantedVersion)), InstallDir: dir,
-		ApiBaseURL: address, ArmoredPublicKey: e.config.ReleaseKey,
+	defer unlock()
+	if _, err := os.Stat(path); err == nil {
+		return nil // another daemon installed it first
 	}
-	_, err = v.Install(ctx)
-	if refusal := m.Stop(); refusal != "" && err != nil {
-		err = fmt.Errorf("%w; the mirror of the server: %s", err, refusal)
+	e.config.Log.Info("downloading "+name, "version", version)
+	dir := filepath.Dir(path)
+	partial := dir + ".partial"
+	if err := errors.Join(os.RemoveAll(partial), os.MkdirAll(partial, 0o700)); err != nil {
+		return err
 	}
-	return err
+	fetch := e.fetchTerraform
+	if e.wantsTofu() {
+		fetch = e.fetchTofu
+	}
+	if err := fetch(ctx, partial); err != nil {
+		return errors.Join(err, os.RemoveAll(partial))
+	}
+	return os.Rename(partial, dir)
 }
 
 // inspect returns a program and its version if it is supported.

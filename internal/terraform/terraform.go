@@ -46,8 +46,9 @@ type Config struct {
 	// downloaded Terraform. It is created if missing. Engines of several
 	// processes may share it.
 	CacheDir string
-	// Binary is the terraform or tofu to run. Empty means a supported version
-	// in the cache or on PATH, or else a download.
+	// Binary is the terraform or tofu to run; "tofu" is downloaded if it is not on
+	// PATH. Empty means a supported version in the cache or on PATH, or else a
+	// download of Terraform.
 	Binary string
 	// Provider is the executable that serves coder/coder when started as
 	// tfprovider.Name. Empty means this executable.
@@ -62,9 +63,9 @@ type Config struct {
 	// control groups. Otherwise a warning is logged once.
 	Limits cage.Limits
 	// Mirror passes requests to the provider mirror of the server: / for its status,
-	// /providers/<hostname>/... for packages and /releases/... for Terraform; nil for none.
+	// /providers/<hostname>/... for packages and /releases/... for programs; nil for none.
 	Mirror http.Handler
-	// ReleaseKey is the armored key that signs the downloaded Terraform. Empty means HashiCorp's.
+	// ReleaseKey is the armored key that signs the downloaded program. Empty means that of its authors.
 	ReleaseKey string
 	// Log receives messages for the operator of the daemon, not for template
 	// authors.

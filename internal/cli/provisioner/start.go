@@ -63,8 +63,8 @@ func provisionerStartCommand(a *command.Run) *command.Command {
 			option.String(&o.key, "key", "Provisioner key").Env("CODER_PROVISIONER_DAEMON_KEY"),
 			option.String(&o.name, "name", "Name of this provisioner (default: the hostname)").Env("CODER_PROVISIONER_DAEMON_NAME"),
 			option.Int(&o.concurrency, "concurrency", "Number of concurrent builds").Env("CODER_PROVISIONER_DAEMON_CONCURRENCY").Def("1"),
-			option.String(&o.binary, "terraform-binary", "Terraform or OpenTofu binary, as a name on the PATH or a path (default: a compatible one is found "+
-				"or downloaded)").Env("CODER_PROVISIONER_DAEMON_TERRAFORM_BINARY"),
+			option.String(&o.binary, "terraform-binary", "Terraform or OpenTofu binary, as a name on the PATH or a path; tofu is downloaded if absent "+
+				"(default: a compatible one is found, or Terraform downloaded)").Env("CODER_PROVISIONER_DAEMON_TERRAFORM_BINARY"),
 			option.Bool(&o.log.Verbose, "verbose", "Enable debug logging").Env("CODER_PROVISIONER_DAEMON_VERBOSE").Def("false"),
 			option.String(&o.log.Human, "log-human", "File for logs as text; \"\" disables").Env("CODER_PROVISIONER_DAEMON_LOGGING_HUMAN").Def("/dev/stderr"),
 			option.String(&o.log.JSON, "log-json", "File for logs as JSON").Env("CODER_PROVISIONER_DAEMON_LOGGING_JSON"),

@@ -22,11 +22,11 @@ type API struct {
 }
 
 // Path is the path of the mirror below /api/v2, ProviderPath that of the network mirror protocol, and ReleasePath
-// that of Terraform itself.
+// that of the programs.
 const (
 	Path         = "/mirror"
 	ProviderPath = Path + "/providers/{hostname}/{namespace}/{type}/{file}"
-	ReleasePath  = Path + "/releases/terraform/{version}/{file}"
+	ReleasePath  = Path + "/releases/{program}/{version}/{file}"
 )
 
 // maxImport bounds the body of an import, in bytes. The size of each archive is bounded by that of the mirror.
@@ -52,8 +52,8 @@ func (a *API) Routes() []rest.Route {
 			Action: update, Resource: resource, Out: providermirror.Package{}, Status: http.StatusCreated, MaxBody: maxModule, Handler: a.publishModule},
 		{Method: "DELETE", Path: ModuleVersionPath, Summary: "Remove a version of a module from the mirror",
 			Action: update, Resource: resource, Status: http.StatusNoContent, Handler: a.removeModule},
-		{Method: "GET", Path: ReleasePath, Summary: "Get a file of a release of Terraform",
-			About: "For users and provisioners: index.json, archives, and checksums with their signature, as on releases.hashicorp.com.",
+		{Method: "GET", Path: ReleasePath, Summary: "Get a file of a release of Terraform or OpenTofu",
+			About: "For users and provisioners: archives, and checksums with their signature, as on the sites of terraform and opentofu; index.json of terraform.",
 			Auth:  rest.AuthSelf, Handler: a.authenticated(a.getRelease)},
 		{Method: "GET", Path: Path + "/packages", Summary: "List the stored archives",
 			Query: rest.Paged(), Action: read, Resource: resource, Out: []providermirror.Package{}, Handler: a.list},
@@ -219,6 +219,9 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, t providermirror.Targ
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/zip")
+	if strings.HasSuffix(t.Filename(), ".gz") {
+		h.Set("Content-Type", "application/gzip")
+	}
 	h.Set("Cache-Control", "private, max-age=3600")
 	h.Set("Content-Length", strconv.FormatInt(archive.Size, 10))
 	if err := archive.WriteTo(r.Context(), w); err != nil {

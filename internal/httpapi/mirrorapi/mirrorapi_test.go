@@ -63,7 +63,7 @@ func newHouse(t *testing.T) *house {
 	h := &house{registry: registrytest.New(t)}
 	h.serve(t, mirror.Config{
 		Store: postgrestest.New(t), Registry: registry.New(h.registry.Transport(), time.Now),
-		Upstreams: []string{providermirror.TerraformRegistry, providermirror.OpenTofuRegistry, providermirror.Releases},
+		Upstreams: []string{providermirror.TerraformRegistry, providermirror.OpenTofuRegistry, providermirror.TerraformReleases, providermirror.TofuReleases},
 	})
 	return h
 }
@@ -82,7 +82,7 @@ func (h *house) serve(t *testing.T, c mirror.Config) {
 	h.builtIn = api.ServeProvisioner()
 	handler := httpapi.New(httpapi.Config{Routes: api.Routes(), Log: slog.New(slog.DiscardHandler)}).Handler()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasSuffix(r.URL.Path, ".zip") {
+		if !strings.HasSuffix(r.URL.Path, ".zip") && !strings.HasSuffix(r.URL.Path, ".tar.gz") {
 			handler.ServeHTTP(w, r)
 			return
 		}

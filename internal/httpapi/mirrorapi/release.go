@@ -3,32 +3,38 @@ package mirrorapi
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 
+	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
 )
 
-// getRelease serves one file of a release of Terraform.
+// getRelease serves one file of a release of a program.
 func (a *API) getRelease(w http.ResponseWriter, r *http.Request) error {
 	version, name := r.PathValue("version"), r.PathValue("file")
-	sums := providermirror.ChecksumsName(version)
-	switch name {
-	case "index.json", sums, sums + providermirror.SignatureSuffix:
-	default:
-		t, err := providermirror.ParseReleaseName(version, name)
+	i := slices.IndexFunc(providermirror.Programs(), func(p providermirror.Program) bool { return p.Type == r.PathValue("program") })
+	if i < 0 {
+		return codersdk.Errorf(codersdk.CodeNotFound, "The mirror has no program %.80q; use terraform or opentofu", r.PathValue("program"))
+	}
+	p := providermirror.Programs()[i]
+	index := name == "index.json" && p == providermirror.Terraform()
+	sums := p.ChecksumsName(version)
+	if !index && name != sums && name != p.SignatureName(version) {
+		t, err := p.ParseName(version, name)
 		if err != nil {
 			return err
 		}
 		return a.send(w, r, t)
 	}
-	release, err := a.Mirror.Release(r.Context(), version)
+	release, err := a.Mirror.Release(r.Context(), p, version)
 	if err != nil {
 		return err
 	}
 	kind, body := "application/octet-stream", release.Signature
-	switch name {
-	case sums:
+	switch {
+	case name == sums:
 		kind, body = "text/plain; charset=utf-8", release.Checksums
-	case "index.json":
+	case index:
 		kind = "application/json" // without a charset, which the installer of HashiCorp refuses
 		if body, err = json.Marshal(release.Index(version)); err != nil {
 			return err

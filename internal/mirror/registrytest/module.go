@@ -14,14 +14,7 @@ import (
 // AddModule publishes a version of a module with a source. If at is an address, a gzipped tar of the files is there.
 func (r *Registry) AddModule(t testing.TB, target providermirror.Target, source, at string, files map[string]string) {
 	t.Helper()
-	var b bytes.Buffer
-	g := gzip.NewWriter(&b)
-	if _, err := g.Write(testtar.Of(t, files)); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.Close(); err != nil {
-		t.Fatal(err)
-	}
+	archive := compressed(t, testtar.Of(t, files))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.modules[target] = source
@@ -30,8 +23,23 @@ func (r *Registry) AddModule(t testing.TB, target providermirror.Target, source,
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.files[u.Host+u.Path] = b.Bytes()
+		r.files[u.Host+u.Path] = archive
 	}
+}
+
+// compressed returns data as a gzip file.
+func compressed(t testing.TB, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	g := gzip.NewWriter(&b)
+	_, err := g.Write(data)
+	if err == nil {
+		err = g.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // serveModule serves the versions of a module, or the source of a version.

@@ -24,6 +24,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 
 	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
+	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 )
 
 // Registry is a registry that answers for every hostname.
@@ -93,10 +94,13 @@ func newTransport(address string, c *tls.Config) http.RoundTripper {
 // provider's executable, and a file with size random bytes.
 func (r *Registry) Add(t testing.TB, target providermirror.Target, program string, size int) []byte {
 	t.Helper()
+	if target.Address == providermirror.OpenTofu().Address {
+		return r.add(target, compressed(t, testtar.Of(t, map[string]string{"tofu": program})))
+	}
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	h := &zip.FileHeader{Name: "terraform-provider-" + target.Type + "_v" + target.Version, Method: zip.Deflate}
-	if target.Kind() == providermirror.KindTerraform {
+	if target.Kind() == providermirror.KindProgram {
 		h.Name = "terraform"
 	}
 	h.SetMode(0o755)
@@ -120,10 +124,14 @@ func (r *Registry) Add(t testing.TB, target providermirror.Target, program strin
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
+	return r.add(target, b.Bytes())
+}
+
+func (r *Registry) add(target providermirror.Target, archive []byte) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.archives[target] = b.Bytes()
-	return b.Bytes()
+	r.archives[target] = archive
+	return archive
 }
 
 // Poison makes the registry send data instead of an archive. The checksum remains
@@ -194,14 +202,23 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case len(parts) == 6 && parts[0] == "files":
 		r.serveFile(w, req, parts, release)
 	case len(parts) == 3 && parts[0] == "terraform":
-		name := strings.TrimPrefix(parts[2], "terraform_"+parts[1]+"_")
-		if !strings.HasPrefix(name, "SHA256SUMS") {
-			name = parts[2]
-		}
-		r.serveFile(w, req, []string{"files", req.Host, "hashicorp", "terraform", parts[1], name}, release)
+		r.serveRelease(w, req, providermirror.Terraform(), parts[1], parts[2], release)
+	case len(parts) == 6 && strings.HasPrefix(path, "opentofu/opentofu/releases/download/v"):
+		r.serveRelease(w, req, providermirror.OpenTofu(), parts[4][1:], parts[5], release)
 	default:
 		http.NotFound(w, req)
 	}
+}
+
+// serveRelease serves a file of a release of a program.
+func (r *Registry) serveRelease(w http.ResponseWriter, req *http.Request, p providermirror.Program, version, name string, release chan struct{}) {
+	switch name {
+	case p.ChecksumsName(version):
+		name = "SHA256SUMS"
+	case p.SignatureName(version):
+		name = "SHA256SUMS.sig"
+	}
+	r.serveFile(w, req, []string{"files", p.Hostname, p.Namespace, p.Type, version, name}, release)
 }
 
 func writeJSON(w http.ResponseWriter, v any) {

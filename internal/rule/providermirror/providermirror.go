@@ -17,7 +17,7 @@ const (
 	CoderRegistry     = "registry.coder.com"
 )
 
-// Address is the address of a provider, all parts in lower case, of a module or of Terraform itself.
+// Address is the address of a provider, all parts in lower case, of a module or of a program.
 type Address struct {
 	Hostname  string `json:"hostname"` // of the origin registry, with its port if it has one
 	Namespace string `json:"namespace"`
@@ -32,18 +32,18 @@ type Kind string
 
 // Kinds.
 const (
-	KindProvider  Kind = "provider"
-	KindModule    Kind = "module" // its archives are for all platforms
-	KindTerraform Kind = "Terraform"
+	KindProvider Kind = "provider"
+	KindModule   Kind = "module"  // its archives are for all platforms
+	KindProgram  Kind = "program" // Terraform or OpenTofu
 )
 
 // Kind returns what the address stands for.
 func (a Address) Kind() Kind {
-	switch {
-	case strings.Contains(a.Type, "/"):
+	if strings.Contains(a.Type, "/") {
 		return KindModule
-	case a == Terraform():
-		return KindTerraform
+	}
+	if _, ok := a.Program(); ok {
+		return KindProgram
 	}
 	return KindProvider
 }
@@ -80,14 +80,13 @@ func (t Target) String() string {
 
 // Filename returns the name of the archive in a mirror.
 func (t Target) Filename() string {
-	name := t.Type + "_" + t.Version + "_" + t.Platform.String() + ".zip"
-	switch t.Kind() {
-	case KindModule:
-		return t.Version + ".zip"
-	case KindTerraform:
-		return name
+	if p, ok := t.Program(); ok {
+		return p.filename(t.Version, t.Platform)
 	}
-	return "terraform-provider-" + name
+	if t.Kind() == KindModule {
+		return t.Version + ".zip"
+	}
+	return "terraform-provider-" + t.Type + "_" + t.Version + "_" + t.Platform.String() + ".zip"
 }
 
 var (
@@ -195,7 +194,7 @@ func ParseFilename(a Address, name string) (Target, error) {
 
 // Status describes the mirror of a server.
 type Status struct {
-	// Hostnames are the registries whose providers come from the mirror.
+	// Hostnames are the registries whose providers come from the mirror, and the sites with releases of its programs.
 	Hostnames []string `json:"hostnames"`
 	// ModuleHostnames are those whose modules come from the mirror. Older servers name none.
 	ModuleHostnames []string `json:"module_hostnames"`

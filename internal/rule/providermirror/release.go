@@ -3,41 +3,82 @@ package providermirror
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 )
 
-// Releases is the hostname of the site with the releases of Terraform itself.
-const Releases = "releases.hashicorp.com"
+// Hostnames of the sites with the releases of Terraform and OpenTofu.
+const (
+	TerraformReleases = "releases.hashicorp.com"
+	TofuReleases      = "github.com"
+)
 
-// Terraform returns what Terraform itself is in the mirror: its archives are stored as those of a provider of
-// the site with the releases.
-func Terraform() Address {
-	return Address{Hostname: Releases, Namespace: "hashicorp", Type: "terraform"}
+// Program is Terraform or OpenTofu. Its archives are stored as those of a provider of the site with its releases.
+type Program struct {
+	Address
+	path      string // of the site, before the version
+	prefix    string // of the names of its files
+	ending    string // of its archives
+	signature string // ending of the name of its checksums' signature
 }
 
-// ChecksumsName returns the name of the file with the checksums of a version of Terraform. The name of its
-// signature also has SignatureSuffix.
-func ChecksumsName(version string) string { return "terraform_" + version + "_SHA256SUMS" }
+// Terraform returns the program Terraform.
+func Terraform() Program {
+	return Program{Address{TerraformReleases, "hashicorp", "terraform"}, "/terraform/", "terraform_", ".zip", ".sig"}
+}
 
-// SignatureSuffix ends the name of a signature.
-const SignatureSuffix = ".sig"
+// OpenTofu returns the program OpenTofu, whose archives are those that its downloader tofudl reads.
+func OpenTofu() Program {
+	return Program{Address{TofuReleases, "opentofu", "opentofu"}, "/opentofu/opentofu/releases/download/v", "tofu_", ".tar.gz", ".gpgsig"}
+}
 
-// ParseReleaseName returns the target of the name of an archive of Terraform.
-func ParseReleaseName(version, name string) (Target, error) {
-	rest, isZip := strings.CutSuffix(name, ".zip")
-	rest, isVersion := strings.CutPrefix(rest, "terraform_"+version+"_")
-	p, err := ParsePlatform(rest)
-	if !isZip || !isVersion || err != nil {
+// Programs returns all programs.
+func Programs() []Program { return []Program{Terraform(), OpenTofu()} }
+
+// Program returns the program with this address; false if it is that of no program.
+func (a Address) Program() (Program, bool) {
+	for _, p := range Programs() {
+		if p.Address == a {
+			return p, true
+		}
+	}
+	return Program{}, false
+}
+
+// ChecksumsName returns the name of the file with the checksums of a version.
+func (p Program) ChecksumsName(version string) string { return p.prefix + version + "_SHA256SUMS" }
+
+// SignatureName returns the name of the file with the signature of the checksums of a version.
+func (p Program) SignatureName(version string) string {
+	return p.ChecksumsName(version) + p.signature
+}
+
+// URL returns the address of the files of a version on the site with the releases. It ends with a slash.
+func (p Program) URL(version string) *url.URL {
+	return &url.URL{Scheme: "https", Host: p.Hostname, Path: p.path + version + "/"}
+}
+
+// filename returns the name of an archive.
+func (p Program) filename(version string, on Platform) string {
+	return p.prefix + version + "_" + on.String() + p.ending
+}
+
+// ParseName returns the target of the name of an archive of a version.
+func (p Program) ParseName(version, name string) (Target, error) {
+	rest, isArchive := strings.CutSuffix(name, p.ending)
+	rest, isVersion := strings.CutPrefix(rest, p.prefix+version+"_")
+	on, err := ParsePlatform(rest)
+	if !isArchive || !isVersion || err != nil {
 		return Target{}, codersdk.Invalid("file", "%.120q is not the name of an archive of this version", name)
 	}
-	t := Target{Address: Terraform(), Version: version, Platform: p}
+	t := Target{Address: p.Address, Version: version, Platform: on}
 	return t, t.Check()
 }
 
-// ReleaseIndex is the index.json of a version on the site with the releases.
+// ReleaseIndex is the index.json of a version on the site with the releases of Terraform.
 type ReleaseIndex struct {
 	Name       string         `json:"name"`
 	Version    string         `json:"version"`
@@ -57,24 +98,25 @@ type ReleaseBuild struct {
 	URL      string `json:"url"`
 }
 
-// Release is what the site with the releases has for a version of Terraform, besides its archives.
+// Release is what the site with the releases has for a version of a program, besides its archives.
 type Release struct {
 	Checksums []byte // the SHA256SUMS file
-	Signature []byte // of the checksums. Who runs Terraform has HashiCorp's key and checks it.
+	Signature []byte // of the checksums. Who runs the program has the key of its authors and checks it.
 }
 
-// Index lists the archives that the checksums of a version name.
+// Index lists the archives that the checksums of a version of Terraform name.
 func (r Release) Index(version string) ReleaseIndex {
-	signature := ChecksumsName(version) + SignatureSuffix
+	p := Terraform()
+	signature := p.SignatureName(version)
 	out := ReleaseIndex{
-		Name: "terraform", Version: version, Checksums: ChecksumsName(version), Signature: signature, Signatures: []string{signature},
+		Name: "terraform", Version: version, Checksums: p.ChecksumsName(version), Signature: signature, Signatures: []string{signature},
 		Builds: []ReleaseBuild{},
 	}
 	for name := range ParseChecksums(r.Checksums) {
-		if t, err := ParseReleaseName(version, name); err == nil {
+		if t, err := p.ParseName(version, name); err == nil {
 			out.Builds = append(out.Builds, ReleaseBuild{
 				Name: "terraform", Version: version, OS: t.OS, Arch: t.Arch, Filename: name,
-				URL: "https://" + Releases + "/terraform/" + version + "/" + name,
+				URL: p.URL(version).JoinPath(name).String(),
 			})
 		}
 	}

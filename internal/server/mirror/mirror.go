@@ -31,15 +31,16 @@ type Config struct {
 func (c *Config) Options() []*option.Option {
 	return option.Under(
 		"Provisioning",
-		option.Bool(&c.Enable, "mirror", "Store Terraform and the providers and modules of templates, and serve them to provisioners").
+		option.Bool(&c.Enable, "mirror", "Store Terraform, OpenTofu and the providers and modules of templates, and serve them to provisioners").
 			Env("CODER_MIRROR").
 			YAML("provisioning.mirror.enable").
 			Def("false"),
-		option.List(&c.Upstreams, "mirror-upstreams", "Registries of missing providers and modules, and the site with Terraform's releases; \"\" for none").
+		option.List(&c.Upstreams, "mirror-upstreams", "Registries of missing providers and modules, and sites with releases of Terraform and OpenTofu; \"\" for none").
 			Env("CODER_MIRROR_UPSTREAMS").
 			YAML("provisioning.mirror.upstreams").
 			Def(strings.Join([]string{
-				providermirror.TerraformRegistry, providermirror.OpenTofuRegistry, providermirror.CoderRegistry, providermirror.Releases,
+				providermirror.TerraformRegistry, providermirror.OpenTofuRegistry, providermirror.CoderRegistry,
+				providermirror.TerraformReleases, providermirror.TofuReleases,
 			}, ",")),
 		option.Int(&c.MaxBytes, "mirror-max-bytes", "Total size of the stored archives in bytes; the least recently used are removed first").
 			Env("CODER_MIRROR_MAX_BYTES").
@@ -71,8 +72,8 @@ type Group struct {
 func New(b *base.Base, c Config, authenticate func(*http.Request) error) *Group {
 	service := mirror.New(mirror.Config{
 		Enable: c.Enable, Store: b.Store, Registry: registry.New(c.Transport, b.Now), Upstreams: c.Upstreams, MaxBytes: c.MaxBytes,
-		Terraform: terraform.WantedVersion,
-		Dir:       filepath.Join(b.CacheDir, "mirror"), Platform: providermirror.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}, Log: b.Logger("mirror"),
+		Terraform: terraform.WantedVersion, OpenTofu: terraform.WantedTofu,
+		Dir: filepath.Join(b.CacheDir, "mirror"), Platform: providermirror.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}, Log: b.Logger("mirror"),
 	})
 	return &Group{api: mirrorapi.API{Mirror: service, Authenticate: authenticate}, enable: c.Enable}
 }

@@ -59,8 +59,10 @@ func Start(ctx context.Context, server http.Handler, dir string, env []string) (
 		return nil, "", nil
 	}
 	status, err := mirrorStatus(ctx, server)
-	for _, list := range []*[]string{&status.Hostnames, &status.ModuleHostnames} { // that site is no registry
-		*list = slices.DeleteFunc(*list, func(h string) bool { return h == providermirror.Releases })
+	for _, p := range providermirror.Programs() { // sites with releases are no registries
+		for _, list := range []*[]string{&status.Hostnames, &status.ModuleHostnames} {
+			*list = slices.DeleteFunc(*list, func(h string) bool { return h == p.Hostname })
+		}
 	}
 	unused = unusable(env)
 	switch {

@@ -92,7 +92,7 @@ func (c *Client) Download(ctx context.Context, t providermirror.Target, w io.Wri
 		return Archive{}, poisoned(t, fmt.Sprintf("its SHA-256 is %x, but the registry states %x", got, want))
 	}
 	out := Archive{Size: n, SHA256: want, SignedBy: key}
-	if t.Kind() == providermirror.KindTerraform {
+	if t.Kind() == providermirror.KindProgram {
 		out.Release = stated
 	}
 	return out, nil
@@ -105,8 +105,8 @@ func poisoned(t providermirror.Target, why string) error {
 
 // describe requests where an archive and its checksums are.
 func (c *Client) describe(ctx context.Context, t providermirror.Target) (description, error) {
-	if t.Kind() == providermirror.KindTerraform {
-		return describeRelease(t), nil
+	if p, ok := t.Program(); ok {
+		return description{at: p.URL(t.Version), Filename: t.Filename(), Download: t.Filename()}, nil
 	}
 	var d description
 	at, err := c.address(ctx, t.Address, t.Version, "download", t.OS, t.Arch)
@@ -124,10 +124,10 @@ func (c *Client) describe(ctx context.Context, t providermirror.Target) (descrip
 }
 
 // stated returns the checksums of a version, and the id of the key that signed them, "" if the registry names no
-// key. Only those of Terraform come with their signature, which the provisioner checks.
+// key. Only those of programs come with their signature, which the provisioner checks.
 func (c *Client) stated(ctx context.Context, t providermirror.Target, d description) (out providermirror.Release, key string, err error) {
-	if t.Kind() == providermirror.KindTerraform {
-		out, err = c.Release(ctx, t.Version)
+	if p, ok := t.Program(); ok {
+		out, err = c.Release(ctx, p, t.Version)
 		return out, "", err
 	}
 	at, err := secure(d.at, d.Checksums)

@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"fmt"
-	"net/url"
 
 	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
 )
@@ -11,12 +10,11 @@ import (
 // maxRelease bounds each file of a Release, in bytes.
 const maxRelease = 64 << 10
 
-// Release returns the signed checksums of a version of Terraform.
-func (c *Client) Release(ctx context.Context, version string) (providermirror.Release, error) {
+// Release returns the signed checksums of a version of a program.
+func (c *Client) Release(ctx context.Context, p providermirror.Program, version string) (providermirror.Release, error) {
 	var out providermirror.Release
-	base := releaseURL(version)
-	for suffix, into := range map[string]*[]byte{"": &out.Checksums, providermirror.SignatureSuffix: &out.Signature} {
-		at := base.JoinPath(providermirror.ChecksumsName(version) + suffix)
+	for name, into := range map[string]*[]byte{p.ChecksumsName(version): &out.Checksums, p.SignatureName(version): &out.Signature} {
+		at := p.URL(version).JoinPath(name)
 		b, err := c.read(ctx, at)
 		if err == nil && len(b) > maxRelease {
 			err = fmt.Errorf("the answer is larger than %d bytes", maxRelease)
@@ -27,13 +25,4 @@ func (c *Client) Release(ctx context.Context, version string) (providermirror.Re
 		*into = b
 	}
 	return out, nil
-}
-
-func releaseURL(version string) *url.URL {
-	return &url.URL{Scheme: "https", Host: providermirror.Releases, Path: "/terraform/" + version + "/"}
-}
-
-// describeRelease returns where an archive of Terraform is.
-func describeRelease(t providermirror.Target) description {
-	return description{at: releaseURL(t.Version), Filename: t.Filename(), Download: t.Filename()}
 }

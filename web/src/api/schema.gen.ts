@@ -2429,7 +2429,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v2/mirror/releases/terraform/{version}/{file}": {
+    "/api/v2/mirror/releases/{program}/{version}/{file}": {
         parameters: {
             query?: never;
             header?: never;
@@ -2437,8 +2437,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a file of a release of Terraform
-         * @description For users and provisioners: index.json, archives, and checksums with their signature, as on releases.hashicorp.com.
+         * Get a file of a release of Terraform or OpenTofu
+         * @description For users and provisioners: archives, and checksums with their signature, as on the sites of terraform and opentofu; index.json of terraform.
          */
         get: {
             parameters: {
@@ -2446,6 +2446,7 @@ export interface paths {
                 header?: never;
                 path: {
                     file: string;
+                    program: string;
                     version: string;
                 };
                 cookie?: never;
@@ -13863,7 +13864,7 @@ export interface components {
         Status: {
             /** @description of all archives */
             bytes: number;
-            /** @description Hostnames are the registries whose providers come from the mirror. */
+            /** @description Hostnames are the registries whose providers come from the mirror, and the sites with releases of its programs. */
             hostnames: string[];
             /** @description the least recently used archives are removed beyond it */
             max_bytes: number;
