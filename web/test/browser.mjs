@@ -53,37 +53,95 @@ const { type, options } = used;
 /** Connects to the browser of test/serve.mjs if CODER_E2E_BROWSER_SERVER is set, or starts one. */
 export async function launch() {
   const server = process.env.CODER_E2E_BROWSER_SERVER;
+  if (!server) await mendServer();
   const browser = await (server ? type.connect(server) : type.launch(options));
-  if (used === browsers.firefox) await mendFill(browser);
+  if (used === browsers.firefox) await mendClient(browser);
   return browser;
 }
 
 /** Starts a browser that several processes can connect to. */
-export const serve = () => type.launchServer(options);
+export async function serve() {
+  await mendServer();
+  return type.launchServer(options);
+}
+
+/**
+ * Makes Playwright report downloads of blobs in Firefox, which sends their events without an id.
+ * Playwright ignores such events. The process that starts the browser must call it before that.
+ */
+async function mendServer() {
+  if (used !== browsers.firefox) return;
+  const { default: core } = await import('playwright-core/lib/coreBundle');
+  const events = core.utils.eventsHelper;
+  const listen = events.addEventListener;
+  events.addEventListener = (emitter, name, handler) =>
+    listen(
+      emitter,
+      name,
+      /^browsingContext\.download(WillBegin|End)$/.test(name)
+        ? (event) => handler({ ...event, download: event.download ?? event.navigation ?? event.url })
+        : handler,
+    );
+}
+
+/** Gives Firefox what Playwright gives Chromium: text input that React receives, and a focus in every page. */
+async function mendClient(browser) {
+  const newContext = browser.newContext;
+  browser.newContext = async function (...options) {
+    const context = await newContext.apply(this, options);
+    await context.addInitScript(mendInput);
+    return context;
+  };
+  const page = await browser.newPage();
+  focusBefore(page.locator('body'), ['check', 'click', 'fill', 'focus', 'press', 'pressSequentially', 'uncheck']);
+  focusBefore(page.keyboard, ['down', 'insertText', 'press', 'type']);
+  await page.close();
+}
 
 const mended = new WeakSet();
 
+/** Makes the methods of an object's class move the focus into the document of their page first. */
+function focusBefore(object, names) {
+  const methods = Object.getPrototypeOf(object);
+  if (mended.has(methods)) return;
+  mended.add(methods);
+  for (const name of names) {
+    const method = methods[name];
+    methods[name] = async function (...options) {
+      await focusDocument(this._page ?? this.page()); // a keyboard has the field, a locator the method
+      return method.apply(this, options);
+    };
+  }
+}
+
 /**
- * Makes fill() of locators work in Firefox. There, Playwright sets the value of a field with the
- * setter of React, which then takes the following event for one without a change.
+ * Makes fill() and insertText() type into fields. It runs in the page, before its scripts.
+ * Playwright sets the value of a field with the setter of React, which then ignores the input event.
  */
-async function mendFill(browser) {
-  const page = await browser.newPage();
-  const locator = Object.getPrototypeOf(page.locator('body')); // the class of all locators
-  await page.close();
-  if (mended.has(locator)) return;
-  mended.add(locator);
-  const fill = locator.fill;
-  locator.fill = async function (value, options) {
-    await fill.call(this, value, options); // it also waits until the field is editable
-    await this.evaluate((field, value) => {
-      const native = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value');
-      if (!native) return; // an editable element without a value
-      field.value = '';
-      native.set.call(field, value);
-      field.dispatchEvent(new Event('input', { bubbles: true }));
-    }, value);
-  };
+function mendInput() {
+  let insert; // set by Playwright
+  const type = (text) =>
+    document.activeElement?.matches('input, textarea')
+      ? void document.execCommand('insertText', false, text)
+      : insert(text);
+  Object.defineProperty(window, '__pw_bidiInsertText', { get: () => insert && type, set: (f) => (insert = f) });
+}
+
+/**
+ * Moves the focus of Firefox into the document of a page. Another page has the focus if it opened
+ * later. The toolbar has it after Tab on the last element. Without the focus, Enter clicks no
+ * button and :focus-visible matches no element.
+ */
+async function focusDocument(page) {
+  const focused = () => page.evaluate(() => document.hasFocus());
+  if (await focused()) return;
+  await page.bringToFront();
+  if (await focused()) return;
+  // Only closing a tab moves the focus out of the toolbar.
+  const opening = page.waitForEvent('popup');
+  await page.evaluate(() => void window.open('about:blank'));
+  await (await opening).close();
+  await page.waitForFunction(() => document.hasFocus());
 }
 
 /** Opens a path as a link does, without loading the dashboard again, and waits until its page is drawn. */
