@@ -56,6 +56,8 @@ export async function sitDown(url, password, fine = /status of (400|401|403|404|
       } catch (error) {
         const show = async () => {
           console.error(`at ${page.url()}:\n${await page.locator('body').innerText()}`);
+          // In Firefox, Playwright adds the style "body {}" without a nonce here. The server then logs
+          // a Content-Security-Policy violation, which is not the reason of the failure.
           await page.screenshot({ path: `${process.env.WORK ?? '.'}/${name}.png`, fullPage: true });
         };
         await show().catch((e) => console.error(`The page cannot be shown: ${e.message}`)); // error says why it failed
