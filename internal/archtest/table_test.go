@@ -114,7 +114,8 @@ var exceptions = map[string]map[string]string{
 	"internal/terraform/registry":  {"internal/rule/providermirror": "addresses of providers", "internal/rule/templatesource": "which files are configuration"},
 	"internal/terraform/netmirror": {"internal/rule/providermirror": "the status of the mirror"},
 	"internal/terraform/require":   {"internal/terraform/form": "the bounds of nesting", "internal/rule/templatesource": "which files are configuration"},
-	"internal/httpapi/mirrorapi":   {"internal/mirror": "what it serves", "internal/rule/providermirror": "its types"},
+	"internal/rule/ociregistry":    {"internal/rule/providermirror": "the archives that it describes"},
+	"internal/httpapi/mirrorapi":   {"internal/httpapi/ratelimit": "requests of OCI clients", "internal/mirror": "what it serves", "internal/rule/ociregistry": "its documents", "internal/rule/providermirror": "its types"},
 	"internal/server/mirror":       {"./...": "it assembles its group"},
 	// Insights.
 	"internal/httpapi/insightapi": {"internal/insight/breakdown": "what it serves"},

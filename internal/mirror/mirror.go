@@ -200,6 +200,19 @@ func (s *Service) stored(ctx context.Context, p providermirror.Address) ([]sqlc.
 	return s.Store.MirrorOfProvider(ctx, p.Hostname, p.Namespace, p.Type)
 }
 
+// Stored returns the stored archives of a provider or a module.
+func (s *Service) Stored(ctx context.Context, p providermirror.Address) ([]providermirror.Package, error) {
+	if err := s.enabled(); err != nil {
+		return nil, err
+	}
+	rows, err := s.stored(ctx, p)
+	out := make([]providermirror.Package, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, view(r))
+	}
+	return out, err
+}
+
 // errNoUpstream is the error for providers and modules of registries that are not in Upstreams.
 var errNoUpstream = errors.New("its registry is not in --mirror-upstreams")
 
