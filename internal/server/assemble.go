@@ -186,6 +186,7 @@ func (s *Server) api(g groups) (*httpapi.API, error) {
 	mounts := g.agents.API.Mounts()
 	mounts[provisionapi.Pattern] = g.provisioning.API.Handler()
 	maps.Copy(mounts, g.directory.Mounts())
+	maps.Copy(mounts, g.mirror.Mounts())
 	g.programs.Mount(mounts)
 	g.oauth2.Mount(mounts)
 	var latest func() codersdk.UpdateCheckResponse

@@ -58,7 +58,7 @@ func (s *Server) root(g groups, api http.Handler) (http.Handler, error) {
 		r.URL.Path, r.URL.RawPath = "/api/v2/external-auth/"+r.PathValue("id")+"/callback", ""
 		api.ServeHTTP(w, r)
 	})
-	for _, prefix := range []string{"/api", "/oauth2", "/scim", "/.well-known", "/derp"} { // programs ask here: 404 is JSON too
+	for _, prefix := range []string{"/api", "/oauth2", "/scim", "/v2", "/.well-known", "/derp"} { // programs ask here: 404 is JSON too
 		mux.Handle(prefix, api)
 		mux.Handle(prefix+"/", api)
 	}
@@ -152,7 +152,7 @@ func (s *Server) serveDownloads(mux *http.ServeMux) error {
 // isProgram reports whether programs request a path: they are not redirected to
 // the access URL.
 func isProgram(path string) bool {
-	for _, prefix := range []string{"/.well-known/", "/oauth2/"} {
+	for _, prefix := range []string{"/.well-known/", "/oauth2/", "/v2/"} {
 		if strings.HasPrefix(path, prefix) {
 			return path != "/oauth2/authorize" // which browsers open
 		}

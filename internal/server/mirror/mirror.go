@@ -2,6 +2,7 @@
 package mirror
 
 import (
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"runtime"
@@ -66,6 +67,7 @@ func (c *Config) Check() error {
 type Group struct {
 	api    mirrorapi.API
 	enable bool
+	log    *slog.Logger
 }
 
 // New creates the group. authenticate checks the credentials of users and provisioners.
@@ -75,11 +77,19 @@ func New(b *base.Base, c Config, authenticate func(*http.Request) error) *Group 
 		Terraform: terraform.WantedVersion, OpenTofu: terraform.WantedTofu,
 		Dir: filepath.Join(b.CacheDir, "mirror"), Platform: providermirror.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}, Log: b.Logger("mirror"),
 	})
-	return &Group{api: mirrorapi.API{Mirror: service, Authenticate: authenticate}, enable: c.Enable}
+	return &Group{api: mirrorapi.API{Mirror: service, Authenticate: authenticate}, enable: c.Enable, log: b.Logger("mirror")}
 }
 
 // Routes returns the endpoints.
 func (g *Group) Routes() []rest.Route { return g.api.Routes() }
+
+// Mounts returns the endpoints of the OCI distribution protocol by http.ServeMux pattern; none without a mirror.
+func (g *Group) Mounts() map[string]http.Handler {
+	if !g.enable {
+		return nil
+	}
+	return mirrorapi.NewOCI(&g.api, g.log).Mounts()
+}
 
 // Provisioner serves the mirror to the built-in provisioners; nil without a mirror.
 func (g *Group) Provisioner() http.Handler {
