@@ -160,7 +160,7 @@ func (o *OCI) fail(w http.ResponseWriter, r *http.Request, err error) {
 	rest.Reply(w, status, ociFailure{[]ociFailureItem{item}}) //nolint:errcheck // the client went away
 }
 
-// ping tells clients that the server has the protocol and accepts their credentials.
+// ping replies to the first request of clients, which checks that the server has the protocol and accepts their credentials.
 func ping(w http.ResponseWriter, _ *http.Request) error {
 	return rest.Reply(w, http.StatusOK, struct{}{})
 }
