@@ -36,25 +36,16 @@ export async function everywhere(url, credentials, { organization, template, wor
     })),
     `${t}/edit`,
     '/organizations',
-    ...[
-      'members',
-      'groups',
-      'roles',
-      'provisioners',
-      'queue',
-      'jobs',
-      'keys',
-      'insights',
-      'sync',
-      'rules',
-      'settings',
-    ].map((n) => `${o}/${n}`),
+    ...['members', 'groups', 'roles', 'queue', 'jobs', 'keys', 'insights', 'sync', 'rules', 'settings'].map(
+      (n) => `${o}/${n}`,
+    ),
+    { path: `${o}/provisioners`, varies: true }, // which one ran the last build
     `${o}/groups/${group}`,
     '/users',
+    { path: '/deployment/overview', varies: true }, // charts of what the server measured
     '/audit',
     '/audit/connections',
     ...[
-      'overview',
       'health',
       'health/database',
       'health/derp',

@@ -1,7 +1,8 @@
 // Compares pages with the pictures of an earlier version. A picture is a page reduced to squares
-// of 16 × 16 pixels, each with its mean color: names, times and fonts hardly change it; layout,
-// colors and missing parts do. Squares with the background of the page do not count. With
-// PICTURES=update, the pages become the pictures; with PICTURES=measure, all differences are printed.
+// of 16 × 16 pixels, each with its mean color: names and fonts hardly change it; layout, colors
+// and missing parts do. Times, which also change the width of columns, are masked. Squares with
+// the background of the page do not count. With PICTURES=update, the pages become the pictures;
+// with PICTURES=measure, all differences are printed.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -51,6 +52,13 @@ async function reduce({ png, expected, square, tolerance }) {
   return { reduced, differs, share: differs.length / Math.max(1, drawn) };
 }
 
+/** Gives all times one width and no text, or their own ones again. Runs in the browser. */
+function maskTimes(on) {
+  const masked = new CSSStyleSheet();
+  masked.replaceSync('time { display: inline-block; width: 8ch; height: 1em; overflow: hidden; color: transparent; }');
+  document.adoptedStyleSheets = on ? [masked] : [];
+}
+
 /** Returns the smallest rectangle that contains the squares, in words. */
 function region(squares) {
   const [xs, ys] = [squares.map((s) => s.x), squares.map((s) => s.y)];
@@ -68,7 +76,9 @@ export class Pictures {
 
   /** Returns how a page differs from its picture, or nothing. The page is then in web/screenshots. */
   async compare(page, name) {
+    await page.evaluate(maskTimes, true);
     const png = await page.screenshot({ animations: 'disabled' });
+    await page.evaluate(maskTimes, false);
     const expected = update ? undefined : this.all[name];
     const r = await this.page.evaluate(reduce, { png: png.toString('base64'), expected, square, tolerance });
     if (update) this.all[name] = r.reduced;
