@@ -112,6 +112,7 @@ var exceptions = map[string]map[string]string{
 	"internal/server/gallery":     {"./...": "it assembles its group"},
 	// The provider mirror.
 	"internal/terraform/registry":  {"internal/rule/providermirror": "addresses of providers", "internal/rule/templatesource": "which files are configuration"},
+	"internal/terraform/install":   {"internal/terraform/netmirror": "programs of the mirror", "internal/rule/providermirror": "their addresses"},
 	"internal/terraform/netmirror": {"internal/rule/providermirror": "the status of the mirror"},
 	"internal/terraform/require":   {"internal/terraform/form": "the bounds of nesting", "internal/rule/templatesource": "which files are configuration"},
 	"internal/rule/ociregistry":    {"internal/rule/providermirror": "the archives that it describes"},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/internal/filelock"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/environ"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/install"
 )
 
 // Supported versions: from the first one with JSON output of all commands to
@@ -182,11 +183,13 @@ func (e *Engine) install(ctx context.Context, name, version, path string) error 
 	if err := errors.Join(os.RemoveAll(partial), os.MkdirAll(partial, 0o700)); err != nil {
 		return err
 	}
-	fetch := e.fetchTerraform
+	from := install.Source{Mirror: e.config.Mirror, Key: e.config.ReleaseKey}
 	if e.wantsTofu() {
-		fetch = e.fetchTofu
+		err = from.OpenTofu(ctx, version, partial, exe(name))
+	} else {
+		err = from.Terraform(ctx, version, partial)
 	}
-	if err := fetch(ctx, partial); err != nil {
+	if err != nil {
 		return errors.Join(err, os.RemoveAll(partial))
 	}
 	return os.Rename(partial, dir)

@@ -32,11 +32,11 @@ type Config struct {
 func (c *Config) Options() []*option.Option {
 	return option.Under(
 		"Provisioning",
-		option.Bool(&c.Enable, "mirror", "Store Terraform, OpenTofu and the providers and modules of templates, and serve them to provisioners").
+		option.Bool(&c.Enable, "mirror", "Store Terraform, OpenTofu, and the providers and modules of templates for provisioners").
 			Env("CODER_MIRROR").
 			YAML("provisioning.mirror.enable").
 			Def("false"),
-		option.List(&c.Upstreams, "mirror-upstreams", "Registries of missing providers and modules, and sites with releases of Terraform and OpenTofu; \"\" for none").
+		option.List(&c.Upstreams, "mirror-upstreams", "Registries of missing providers and modules, and sites with Terraform and OpenTofu; \"\" for none").
 			Env("CODER_MIRROR_UPSTREAMS").
 			YAML("provisioning.mirror.upstreams").
 			Def(strings.Join([]string{
