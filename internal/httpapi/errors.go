@@ -5,9 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
@@ -30,9 +28,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	if e, ok := errors.AsType[*codersdk.Error](err); ok && e.Code != codersdk.CodeInternal {
 		status, body = codersdk.Status(e.Code), codersdk.Response{Message: e.Message, Detail: e.Detail, Validations: e.Fields}
-		if e.RetryAfter > 0 { // whole seconds, RFC 9110 section 10.2.3
-			w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
-		}
+		rest.SetRetryAfter(w, e.RetryAfter)
 	}
 	if s, ok := errors.AsType[*rest.StatusError](err); ok {
 		status = s.Status

@@ -17,16 +17,7 @@ import (
 // Open returns an archive, which is fetched from its registry unless it is stored. A stored archive that is
 // damaged is refused.
 func (s *Service) Open(ctx context.Context, t providermirror.Target) (*Archive, error) {
-	if err := s.enabled(); err != nil {
-		return nil, err
-	}
-	if err := t.Check(); err != nil {
-		return nil, err
-	}
-	row, err := s.Store.MirrorPackage(ctx, key(t))
-	if codersdk.Is(err, codersdk.CodeNotFound) {
-		row, err = s.fetch(ctx, t)
-	}
+	row, err := s.obtain(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +28,21 @@ func (s *Service) Open(ctx context.Context, t providermirror.Target) (*Archive, 
 		return nil, err
 	}
 	return &Archive{Package: view(row), service: s, row: row}, nil
+}
+
+// obtain returns the row of an archive, which is fetched from its registry unless it is stored.
+func (s *Service) obtain(ctx context.Context, t providermirror.Target) (row sqlc.MirrorPackage, err error) {
+	if err := s.enabled(); err != nil {
+		return row, err
+	}
+	if err := t.Check(); err != nil {
+		return row, err
+	}
+	row, err = s.Store.MirrorPackage(ctx, key(t))
+	if codersdk.Is(err, codersdk.CodeNotFound) {
+		row, err = s.fetch(ctx, t)
+	}
+	return row, err
 }
 
 // discard is io.Discard without io.ReaderFrom.

@@ -106,14 +106,16 @@ func (s *Service) List(ctx context.Context, actor access.Subject, p codersdk.Pag
 		return nil, err
 	}
 	rows, err := s.Store.MirrorPage(ctx, int32(p.Offset), int32(p.Limit))
-	if err != nil {
-		return nil, err
-	}
+	return views(rows), err
+}
+
+// views returns rows as the API shows them.
+func views(rows []sqlc.MirrorPackage) []providermirror.Package {
 	out := make([]providermirror.Package, 0, len(rows))
 	for _, r := range rows {
 		out = append(out, view(r))
 	}
-	return out, nil
+	return out
 }
 
 // view returns a row as the API shows it.
@@ -170,7 +172,11 @@ func (s *Service) Archives(ctx context.Context, p providermirror.Address, versio
 	}
 	rows = slices.DeleteFunc(rows, func(r sqlc.MirrorPackage) bool { return r.Version != version })
 	for _, r := range rows {
-		out.Archives[target(r).Platform.String()] = providermirror.Archive{URL: target(r).Filename(), Hashes: []string{r.H1, zipHash(r.Sha256)}}
+		hashes := []string{zipHash(r.Sha256)}
+		if r.H1 != "" { // programs have none
+			hashes = []string{r.H1, zipHash(r.Sha256)}
+		}
+		out.Archives[target(r).Platform.String()] = providermirror.Archive{URL: target(r).Filename(), Hashes: hashes}
 	}
 	sums, err := s.checksums(ctx, p, version)
 	if err = s.without(p, len(rows) > 0, err); err != nil {
@@ -206,11 +212,7 @@ func (s *Service) Stored(ctx context.Context, p providermirror.Address) ([]provi
 		return nil, err
 	}
 	rows, err := s.stored(ctx, p)
-	out := make([]providermirror.Package, 0, len(rows))
-	for _, r := range rows {
-		out = append(out, view(r))
-	}
-	return out, err
+	return views(rows), err
 }
 
 // errNoUpstream is the error for providers and modules of registries that are not in Upstreams.

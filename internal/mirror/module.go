@@ -19,17 +19,7 @@ import (
 // Locate returns where a module is: "" for the archive that Open returns, or else the source that its registry names.
 // The mirror does not fetch every kind of source, and provisioners may have credentials that the server lacks.
 func (s *Service) Locate(ctx context.Context, p providermirror.Address, version string) (source string, err error) {
-	if err := s.enabled(); err != nil {
-		return "", err
-	}
-	t := providermirror.Target{Address: p, Version: version}
-	if err := t.Check(); err != nil {
-		return "", err
-	}
-	_, err = s.Store.MirrorPackage(ctx, key(t))
-	if codersdk.Is(err, codersdk.CodeNotFound) {
-		_, err = s.fetch(ctx, t)
-	}
+	_, err = s.obtain(ctx, providermirror.Target{Address: p, Version: version})
 	if elsewhere, ok := errors.AsType[*registry.ModuleError](err); ok && ctx.Err() == nil {
 		return elsewhere.Source, nil
 	}

@@ -8,13 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
 	"golang.org/x/mod/semver"
 
 	"github.com/seed-2a7f8fe7/coder/internal/filelock"
+	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/environ"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/install"
 )
@@ -104,19 +104,19 @@ func (e *Engine) find(ctx context.Context) (*binary, error) {
 // wantsTofu reports whether the engine downloads OpenTofu instead of Terraform.
 func (e *Engine) wantsTofu() bool { return e.config.Binary == "tofu" }
 
-// wanted returns the program that the engine downloads, its version, and where it is afterwards.
-func (e *Engine) wanted() (name, version, path string) {
-	name, version = "terraform", WantedVersion
+// wanted returns the release that the engine downloads, and where its program is afterwards.
+func (e *Engine) wanted() (r install.Release, path string) {
+	r = install.Release{Program: providermirror.Terraform(), Version: WantedVersion}
 	if e.wantsTofu() {
-		name, version = "tofu", WantedTofu
+		r = install.Release{Program: providermirror.OpenTofu(), Version: WantedTofu}
 	}
-	return name, version, filepath.Join(e.config.CacheDir, name+"-"+version, exe(name))
+	return r, filepath.Join(e.config.CacheDir, r.Name()+"-"+r.Version, r.File())
 }
 
 // search returns the configured program, or the first suitable one on PATH or
 // in the cache. Without one it returns nil and the reasons.
 func (e *Engine) search(ctx context.Context) (fits *binary, unfit []error, err error) {
-	_, _, downloaded := e.wanted()
+	_, downloaded := e.wanted()
 	if e.config.Binary != "" {
 		path, err := exec.LookPath(e.config.Binary)
 		if err != nil && e.wantsTofu() {
@@ -147,28 +147,21 @@ func (e *Engine) search(ctx context.Context) (fits *binary, unfit []error, err e
 
 // download installs the wanted program in the cache; unfit are the reasons why installed programs cannot be used.
 func (e *Engine) download(ctx context.Context, unfit []error) (*binary, error) {
-	name, version, path := e.wanted()
-	err := e.install(ctx, name, version, path)
+	release, path := e.wanted()
+	err := e.install(ctx, release, path)
 	switch {
 	case err != nil && e.wantsTofu():
-		return nil, fmt.Errorf("tofu is not on PATH, and downloading %s failed; install it, or configure its path: %w", version, err)
+		return nil, fmt.Errorf("tofu is not on PATH, and downloading %s failed; install it, or configure its path: %w", release.Version, err)
 	case err != nil:
 		return nil, errors.Join(
 			append(unfit, fmt.Errorf("no terraform between %s and %s is on PATH, and downloading %s failed; install terraform or tofu, or configure its path: %w",
-				minVersion, belowVersion, version, err))...)
+				minVersion, belowVersion, release.Version, err))...)
 	}
 	return inspect(ctx, path)
 }
 
-func exe(name string) string {
-	if runtime.GOOS == "windows" {
-		return name + ".exe"
-	}
-	return name
-}
-
 // install downloads a program to path.
-func (e *Engine) install(ctx context.Context, name, version, path string) error {
+func (e *Engine) install(ctx context.Context, release install.Release, path string) error {
 	unlock, err := filelock.Wait(ctx, filepath.Join(e.config.CacheDir, "install.lock"))
 	if err != nil {
 		return err
@@ -177,19 +170,13 @@ func (e *Engine) install(ctx context.Context, name, version, path string) error 
 	if _, err := os.Stat(path); err == nil {
 		return nil // another daemon installed it first
 	}
-	e.config.Log.Info("downloading "+name, "version", version)
+	e.config.Log.Info("downloading "+release.Name(), "version", release.Version)
 	dir := filepath.Dir(path)
 	partial := dir + ".partial"
 	if err := errors.Join(os.RemoveAll(partial), os.MkdirAll(partial, 0o700)); err != nil {
 		return err
 	}
-	from := install.Source{Mirror: e.config.Mirror, Key: e.config.ReleaseKey}
-	if e.wantsTofu() {
-		err = from.OpenTofu(ctx, version, partial, exe(name))
-	} else {
-		err = from.Terraform(ctx, version, partial)
-	}
-	if err != nil {
+	if err := (install.Source{Mirror: e.config.Mirror, Key: e.config.ReleaseKey}).Install(ctx, release, partial); err != nil {
 		return errors.Join(err, os.RemoveAll(partial))
 	}
 	return os.Rename(partial, dir)

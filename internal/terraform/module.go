@@ -326,7 +326,7 @@ func valueText(v cty.Value) string {
 func (m *module) mentions(words ...string) bool {
 	found := errors.New("found")
 	err := filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !templatesource.IsTerraform(path) && !templatesource.IsTofu(path) {
+		if err != nil || d.IsDir() || !templatesource.IsConfiguration(path) {
 			return nil
 		}
 		src, err := os.ReadFile(path)

@@ -24,7 +24,7 @@ func Commands(a *command.Run) []*command.Command {
 	return []*command.Command{{
 		Name:  "mirror",
 		Short: "Manage the provider mirror of the server",
-		Long: "With --mirror, the server stores Terraform and the providers and modules of templates. For a network without a way to " +
+		Long: "With --mirror, the server stores Terraform, OpenTofu, and the providers and modules of templates. For a network without a way to " +
 			"the registries, pull and export them on a server that has one, and import the file here.",
 		Examples: []command.Example{
 			{Text: "List what templates need", Line: "coder mirror list"},

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
@@ -144,9 +143,7 @@ func (o *OCI) fail(w http.ResponseWriter, r *http.Request, err error) {
 		case codersdk.CodeRateLimited:
 			item.Code = ociTooMany
 		}
-		if e.RetryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
-		}
+		rest.SetRetryAfter(w, e.RetryAfter)
 	}
 	if e, ok := errors.AsType[*ociError](err); ok {
 		item.Code = e.code

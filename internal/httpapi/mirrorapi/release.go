@@ -3,20 +3,17 @@ package mirrorapi
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 
-	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
 )
 
 // getRelease serves one file of a release of a program.
 func (a *API) getRelease(w http.ResponseWriter, r *http.Request) error {
 	version, name := r.PathValue("version"), r.PathValue("file")
-	i := slices.IndexFunc(providermirror.Programs(), func(p providermirror.Program) bool { return p.Type == r.PathValue("program") })
-	if i < 0 {
-		return codersdk.Errorf(codersdk.CodeNotFound, "The mirror has no program %.80q; use terraform or opentofu", r.PathValue("program"))
+	p, err := providermirror.ParseProgram(r.PathValue("program"))
+	if err != nil {
+		return err
 	}
-	p := providermirror.Programs()[i]
 	index := name == "index.json" && p == providermirror.Terraform()
 	sums := p.ChecksumsName(version)
 	if !index && name != sums && name != p.SignatureName(version) {

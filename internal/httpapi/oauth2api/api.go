@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
@@ -180,9 +178,7 @@ func (c *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 		if status < 500 && f.Code == oauth2provider.ServerError {
 			f.Code, f.Description = oauth2provider.AccessDenied, e.Message
 		}
-		if e.RetryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
-		}
+		rest.SetRetryAfter(w, e.RetryAfter)
 	}
 	if status >= 500 {
 		c.Log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "status", status, "error", err)

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/access"
@@ -132,9 +131,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 		case e.Code == codersdk.CodeUnauthenticated:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 		}
-		if e.RetryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
-		}
+		rest.SetRetryAfter(w, e.RetryAfter)
 	}
 	if e, ok := errors.AsType[*scim.Error](err); ok {
 		out.Type = e.Type

@@ -35,6 +35,19 @@ func OpenTofu() Program {
 	return Program{Address{TofuReleases, "opentofu", "opentofu"}, "/opentofu/opentofu/releases/download/v", "tofu_", ".tar.gz", ".gpgsig"}
 }
 
+// Name returns the name of the program's executable: terraform or tofu.
+func (p Program) Name() string { return strings.TrimSuffix(p.prefix, "_") }
+
+// ParseProgram returns the program called terraform or opentofu.
+func ParseProgram(name string) (Program, error) {
+	for _, p := range Programs() {
+		if p.Type == name {
+			return p, nil
+		}
+	}
+	return Program{}, codersdk.Errorf(codersdk.CodeNotFound, "The mirror has no program %.80q; use terraform or opentofu", name)
+}
+
 // Programs returns all programs.
 func Programs() []Program { return []Program{Terraform(), OpenTofu()} }
 

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// IsConfiguration reports whether Terraform or OpenTofu reads a file of this name in a module.
+func IsConfiguration(file string) bool { return IsTerraform(file) || IsTofu(file) }
+
 // IsTerraform reports whether Terraform and OpenTofu read a file of this name in a module.
 func IsTerraform(file string) bool { return configuration(file, ".tf") }
 

@@ -130,7 +130,7 @@ func (t *tree) unpack(archive []byte) error {
 		}
 		name := path.Clean(h.Name)
 		list := name == ".terraform/modules/modules.json"
-		if h.Typeflag != tar.TypeReg || !list && !templatesource.IsTerraform(name) && !templatesource.IsTofu(name) {
+		if h.Typeflag != tar.TypeReg || !list && !templatesource.IsConfiguration(name) {
 			continue
 		}
 		if h.Size > t.left {

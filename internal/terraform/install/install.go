@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hc-install/product"
@@ -28,58 +29,101 @@ type Source struct {
 	Key string
 }
 
-// Terraform downloads a version of Terraform into dir.
-func (s Source) Terraform(ctx context.Context, release, dir string) error {
-	return s.with(ctx, providermirror.Terraform(), func(address string) error {
-		v := &releases.ExactVersion{
-			Product: product.Terraform, Version: version.Must(version.NewVersion(release)), InstallDir: dir,
-			ApiBaseURL: address, ArmoredPublicKey: s.Key,
-		}
-		_, err := v.Install(ctx)
-		return err
-	})
+// Release is a version of a program.
+type Release struct {
+	providermirror.Program
+	Version string
 }
 
-// OpenTofu downloads a version of OpenTofu into dir, as the file name.
-func (s Source) OpenTofu(ctx context.Context, release, dir, name string) error {
-	program := providermirror.OpenTofu()
-	on := providermirror.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}
-	files := []string{
-		program.ChecksumsName(release), program.SignatureName(release),
-		providermirror.Target{Address: program.Address, Version: release, Platform: on}.Filename(),
+// File returns the name of the program's executable on this machine.
+func (r Release) File() string {
+	if runtime.GOOS == "windows" {
+		return r.Name() + ".exe"
 	}
-	return s.with(ctx, program, func(address string) error {
-		transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true}
-		defer transport.CloseIdleConnections()
-		options := []tofudl.ConfigOpt{tofudl.ConfigHTTPClient(&http.Client{Transport: transport})}
-		if address != "" {
-			options = append(options, tofudl.ConfigDownloadMirrorURLTemplate(address+"/opentofu/{{ .Version }}/{{ .Artifact }}"))
-		}
-		if s.Key != "" {
-			options = append(options, tofudl.ConfigGPGKey(s.Key))
-		}
-		d, err := tofudl.New(options...)
-		if err != nil {
-			return err
-		}
-		b, err := d.DownloadVersion(ctx, tofudl.VersionWithArtifacts{ID: tofudl.Version(release), Files: files}, tofudl.PlatformAuto, tofudl.ArchitectureAuto)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(dir, name), b, 0o700) //nolint:gosec // a program
-	})
+	return r.Name()
 }
 
-// with calls download with the address that replaces that of the site with the releases of a program, "" for
-// none. Its error has what the mirror of the server answered.
-func (s Source) with(ctx context.Context, p providermirror.Program, download func(address string) error) error {
-	m, address, err := netmirror.StartReleases(ctx, s.Mirror, p)
+// timeout bounds a download of at most about 100 MB, and maxBody each file of it, in bytes.
+const (
+	timeout = 30 * time.Minute
+	maxBody = 512 << 20
+)
+
+// Install downloads a release and stores its executable in dir. It takes at most 30 minutes.
+func (s Source) Install(ctx context.Context, r Release, dir string) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	download := s.terraform
+	if r.Program == providermirror.OpenTofu() {
+		download = s.tofu
+	}
+	m, address, err := netmirror.StartReleases(ctx, s.Mirror, r.Program)
 	if err != nil {
 		return err
 	}
-	err = download(address)
+	err = download(ctx, r, address, dir)
 	if refusal := m.Stop(); refusal != "" && err != nil {
 		err = fmt.Errorf("%w; the mirror of the server: %s", err, refusal)
 	}
 	return err
+}
+
+// terraform downloads Terraform from an address, "" for that of its authors.
+func (s Source) terraform(ctx context.Context, r Release, address, dir string) error {
+	v, err := version.NewVersion(r.Version)
+	if err != nil {
+		return err
+	}
+	_, err = (&releases.ExactVersion{
+		Product: product.Terraform, Version: v, InstallDir: dir, ApiBaseURL: address, ArmoredPublicKey: s.Key,
+		Timeout: timeout, // instead of 30 seconds
+	}).Install(ctx)
+	return err
+}
+
+// tofu downloads OpenTofu from an address, "" for that of its authors.
+func (s Source) tofu(ctx context.Context, r Release, address, dir string) error {
+	client, done := boundedClient(maxBody)
+	defer done()
+	options := []tofudl.ConfigOpt{tofudl.ConfigHTTPClient(client)}
+	if address != "" {
+		options = append(options, tofudl.ConfigDownloadMirrorURLTemplate(address+"/"+r.Type+"/{{ .Version }}/{{ .Artifact }}"))
+	}
+	if s.Key != "" {
+		options = append(options, tofudl.ConfigGPGKey(s.Key))
+	}
+	d, err := tofudl.New(options...)
+	if err != nil {
+		return err
+	}
+	on := providermirror.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}
+	artifacts := tofudl.VersionWithArtifacts{ID: tofudl.Version(r.Version), Files: []string{
+		r.ChecksumsName(r.Version), r.SignatureName(r.Version), providermirror.Target{Address: r.Address, Version: r.Version, Platform: on}.Filename(),
+	}}
+	b, err := d.DownloadVersion(ctx, artifacts, tofudl.PlatformAuto, tofudl.ArchitectureAuto)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, r.File()), b, 0o700) //nolint:gosec // a program
+}
+
+// boundedClient returns a client whose bodies fail beyond a number of bytes, because tofudl reads whole bodies into
+// memory before it checks their signature. The caller calls done.
+func boundedClient(limit int64) (client *http.Client, done func()) {
+	t := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true}
+	return &http.Client{Transport: bounded{t, limit}}, t.CloseIdleConnections
+}
+
+// bounded is a RoundTripper whose bodies fail beyond limit bytes.
+type bounded struct {
+	http.RoundTripper
+	limit int64
+}
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Body = http.MaxBytesReader(nil, resp.Body, b.limit)
+	}
+	return resp, err
 }

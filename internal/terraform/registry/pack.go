@@ -76,15 +76,11 @@ func PackModule(r io.Reader) ([]byte, error) {
 // configured reports whether the top directory has a file that Terraform reads.
 func (m moduleFiles) configured() bool {
 	for name := range m {
-		if !strings.Contains(name, "/") && isConfiguration(name) {
+		if !strings.Contains(name, "/") && templatesource.IsConfiguration(name) {
 			return true
 		}
 	}
 	return false
-}
-
-func isConfiguration(name string) bool {
-	return templatesource.IsTerraform(name) || templatesource.IsTofu(name)
 }
 
 func (u *unpacker) tar(r io.Reader) error {
@@ -220,7 +216,7 @@ func (m moduleFiles) check(dir string) error {
 		return nil
 	}
 	for name, f := range m {
-		if !isConfiguration(name) {
+		if !templatesource.IsConfiguration(name) {
 			continue
 		}
 		for _, up := range parents.FindAll(f.data, -1) {

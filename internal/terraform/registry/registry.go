@@ -142,7 +142,7 @@ func (c *Client) address(ctx context.Context, p providermirror.Address, rest ...
 	}
 	base, err := secure(at, reference)
 	if err != nil || reference == "" {
-		return nil, codersdk.Errorf(codersdk.CodeNotFound, "%s is not a registry of %ss", p.Hostname, p.Kind())
+		return nil, codersdk.Errorf(codersdk.CodeNotFound, "%s has no registry service for the kind %s", p.Hostname, p.Kind())
 	}
 	return base.JoinPath(append([]string{p.Namespace, p.Type}, rest...)...), nil
 }

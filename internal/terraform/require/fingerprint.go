@@ -16,7 +16,7 @@ import (
 
 // Affects reports whether Terraform or OpenTofu reads files of this name.
 func Affects(name string) bool {
-	return templatesource.IsTerraform(name) || templatesource.IsTofu(name) || strings.HasSuffix(name, ".tftest.hcl") || strings.HasSuffix(name, ".tfvars")
+	return templatesource.IsConfiguration(name) || strings.HasSuffix(name, ".tftest.hcl") || strings.HasSuffix(name, ".tfvars")
 }
 
 // Write writes the requirements of a file to a hash, in a form that is independent of
