@@ -14,7 +14,6 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/seed-2a7f8fe7/coder/internal/filelock"
-	"github.com/seed-2a7f8fe7/coder/internal/rule/providermirror"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/environ"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/install"
 )
@@ -106,9 +105,9 @@ func (e *Engine) wantsTofu() bool { return e.config.Binary == "tofu" }
 
 // wanted returns the release that the engine downloads, and where its program is afterwards.
 func (e *Engine) wanted() (r install.Release, path string) {
-	r = install.Release{Program: providermirror.Terraform(), Version: WantedVersion}
+	r = install.Terraform(WantedVersion)
 	if e.wantsTofu() {
-		r = install.Release{Program: providermirror.OpenTofu(), Version: WantedTofu}
+		r = install.OpenTofu(WantedTofu)
 	}
 	return r, filepath.Join(e.config.CacheDir, r.Name()+"-"+r.Version, r.File())
 }

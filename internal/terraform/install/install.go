@@ -35,6 +35,12 @@ type Release struct {
 	Version string
 }
 
+// Terraform returns a version of Terraform.
+func Terraform(version string) Release { return Release{providermirror.Terraform(), version} }
+
+// OpenTofu returns a version of OpenTofu.
+func OpenTofu(version string) Release { return Release{providermirror.OpenTofu(), version} }
+
 // File returns the name of the program's executable on this machine.
 func (r Release) File() string {
 	if runtime.GOOS == "windows" {
