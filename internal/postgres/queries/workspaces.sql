@@ -54,8 +54,10 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit
 -- name: WorkspaceSearch :many
 -- The IDs of a page of workspaces and the count of all matches. Without a sort, favorites of the
 -- viewer come first. Conditions with a null parameter match all; those on builds and agents apply to the latest
--- build.
-SELECT w.id, count(*) OVER () AS total
+-- build. The count is made before the order, so that PostgreSQL keeps a page only while it sorts.
+SELECT m.id, m.total
+FROM (
+SELECT w.id, count(*) OVER () AS total, f.user_id IS NULL AS ordinary, k.word, k.moment, lower(u.username) AS owner, lower(w.name) AS name
 FROM workspaces w
 JOIN users u ON u.id = w.owner_id
 JOIN templates t ON t.id = w.template_id
@@ -128,10 +130,11 @@ WHERE (w.deleted_at IS NOT NULL) = @deleted::boolean
     AND (sqlc.narg(has_external_agent)::boolean IS NULL
         OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = b.template_version_id) = sqlc.narg(has_external_agent))
     AND (sqlc.narg(parameters)::jsonb IS NULL OR b.parameters @> sqlc.narg(parameters))
-ORDER BY CASE WHEN @sort::text = '' THEN f.user_id IS NULL END,
-    CASE WHEN NOT @descending::boolean THEN k.word END, CASE WHEN @descending::boolean THEN k.word END DESC NULLS LAST,
-    CASE WHEN NOT @descending::boolean THEN k.moment END, CASE WHEN @descending::boolean THEN k.moment END DESC NULLS LAST,
-    lower(u.username), lower(w.name), w.id
+) m
+ORDER BY CASE WHEN @sort::text = '' THEN m.ordinary END,
+    CASE WHEN NOT @descending::boolean THEN m.word END, CASE WHEN @descending::boolean THEN m.word END DESC NULLS LAST,
+    CASE WHEN NOT @descending::boolean THEN m.moment END, CASE WHEN @descending::boolean THEN m.moment END DESC NULLS LAST,
+    m.owner, m.name, m.id
 LIMIT NULLIF(@max_rows::integer, 0) OFFSET @skip_rows::integer;
 
 -- name: WorkspaceCounts :many

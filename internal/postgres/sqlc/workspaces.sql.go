@@ -370,7 +370,9 @@ func (q *Queries) WorkspaceRows(ctx context.Context, viewer uuid.UUID, ids []uui
 }
 
 const workspaceSearch = `-- name: WorkspaceSearch :many
-SELECT w.id, count(*) OVER () AS total
+SELECT m.id, m.total
+FROM (
+SELECT w.id, count(*) OVER () AS total, f.user_id IS NULL AS ordinary, k.word, k.moment, lower(u.username) AS owner, lower(w.name) AS name
 FROM workspaces w
 JOIN users u ON u.id = w.owner_id
 JOIN templates t ON t.id = w.template_id
@@ -443,10 +445,11 @@ WHERE (w.deleted_at IS NOT NULL) = $4::boolean
     AND ($34::boolean IS NULL
         OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = b.template_version_id) = $34)
     AND ($35::jsonb IS NULL OR b.parameters @> $35)
-ORDER BY CASE WHEN $3::text = '' THEN f.user_id IS NULL END,
-    CASE WHEN NOT $36::boolean THEN k.word END, CASE WHEN $36::boolean THEN k.word END DESC NULLS LAST,
-    CASE WHEN NOT $36::boolean THEN k.moment END, CASE WHEN $36::boolean THEN k.moment END DESC NULLS LAST,
-    lower(u.username), lower(w.name), w.id
+) m
+ORDER BY CASE WHEN $3::text = '' THEN m.ordinary END,
+    CASE WHEN NOT $36::boolean THEN m.word END, CASE WHEN $36::boolean THEN m.word END DESC NULLS LAST,
+    CASE WHEN NOT $36::boolean THEN m.moment END, CASE WHEN $36::boolean THEN m.moment END DESC NULLS LAST,
+    m.owner, m.name, m.id
 LIMIT NULLIF($38::integer, 0) OFFSET $37::integer
 `
 
@@ -498,7 +501,7 @@ type WorkspaceSearchRow struct {
 
 // The IDs of a page of workspaces and the count of all matches. Without a sort, favorites of the
 // viewer come first. Conditions with a null parameter match all; those on builds and agents apply to the latest
-// build.
+// build. The count is made before the order, so that PostgreSQL keeps a page only while it sorts.
 func (q *Queries) WorkspaceSearch(ctx context.Context, arg WorkspaceSearchParams) ([]WorkspaceSearchRow, error) {
 	rows, err := q.db.Query(ctx, workspaceSearch,
 		arg.Viewer,
