@@ -1,7 +1,7 @@
 // What the signed-in user can do. The server's authorizer decides, so the page offers
 // exactly the actions that the API allows.
 
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { type UseQueryResult, queryOptions, useQuery } from '@tanstack/react-query';
 import { type Schema, api } from './client';
 
 const checks = {
@@ -25,10 +25,26 @@ const permissionsQuery = queryOptions({
   staleTime: 300_000,
 });
 
-/** Reports whether a site-wide permission is granted; undefined while it loads. */
-export function usePermission(permission: Permission): boolean | undefined {
-  const { data } = useQuery(permissionsQuery);
-  return data && (data[permission] ?? false);
+/** Whether permissions are loaded. */
+export interface PermissionState {
+  /** The permissions are loaded. */
+  known: boolean;
+  /** Why they could not be loaded. */
+  error: Error | null;
+  /** Loads them again. */
+  retry: () => void;
+}
+
+const getState = ({ data, error, refetch }: UseQueryResult): PermissionState => ({
+  known: data !== undefined,
+  error: data === undefined ? error : null,
+  retry: () => void refetch(),
+});
+
+/** Reports whether a site-wide permission is granted. False while it loads. */
+export function usePermission(permission: Permission): PermissionState & { granted: boolean } {
+  const query = useQuery(permissionsQuery);
+  return { ...getState(query), granted: query.data?.[permission] ?? false };
 }
 
 /** Returns the site-wide permissions. All are false while they load. */
@@ -60,11 +76,11 @@ export function permissionChecks(wishes: Record<string, PermissionCheck>) {
   });
 }
 
-/** Returns which of the permissions are granted. All are false while they load; known reports whether they did. */
+/** Returns which of the permissions are granted. All are false while they load. */
 export function usePermissionChecks<K extends string>(
   wishes: Record<K, PermissionCheck> | undefined,
-): Record<K | 'known', boolean> {
-  const { data } = useQuery({ ...permissionChecks(wishes ?? {}), enabled: wishes !== undefined });
-  const granted = Object.fromEntries(Object.keys(wishes ?? {}).map((k) => [k, data?.[k] ?? false]));
-  return { ...granted, known: data !== undefined } as Record<K | 'known', boolean>;
+): Record<K, boolean> & PermissionState {
+  const query = useQuery({ ...permissionChecks(wishes ?? {}), enabled: wishes !== undefined });
+  const granted = Object.fromEntries(Object.keys(wishes ?? {}).map((k) => [k, query.data?.[k] ?? false]));
+  return { ...(granted as Record<K, boolean>), ...getState(query) };
 }

@@ -1,5 +1,6 @@
-import { Tabs } from '@mantine/core';
+import { Box, Tabs } from '@mantine/core';
 import { type ReactNode, Suspense, useLayoutEffect, useRef, useState } from 'react';
+import type { PermissionState } from '../api/permissions';
 import { CrashAlert } from './CrashAlert';
 import { ErrorBoundary } from './ErrorBoundary';
 import { Loading } from './Loading';
@@ -11,14 +12,15 @@ interface Props<T extends string> {
   value: T;
   onGo: (tab: T) => void;
   show: (tab: T) => ReactNode;
-  /** The permissions are known, so that a tab that is not listed is refused. True by default. */
-  known?: boolean;
+  /** The permissions that decide which tabs are listed. Absent on a page with the same tabs for all users. */
+  permissions?: PermissionState;
   /** What the other tabs need, such as "the role Template Admin". Absent on a page that refuses no tab. */
   needs?: string;
 }
 
 /** The tabs of a page. Only the selected one is mounted. */
-export function PageTabs<T extends string>({ tabs, value, onGo, show, known = true, needs }: Props<T>) {
+export function PageTabs<T extends string>({ tabs, value, onGo, show, permissions, needs }: Props<T>) {
+  const loading = permissions !== undefined && !permissions.known && !permissions.error;
   const allowed = tabs.some((t) => t.tab === value);
   const list = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
@@ -36,7 +38,7 @@ export function PageTabs<T extends string>({ tabs, value, onGo, show, known = tr
           flexWrap: 'nowrap',
           overflowX: 'auto',
           overflowY: 'hidden',
-          visibility: known ? undefined : 'hidden', // a tab that appears would move those after it
+          visibility: loading ? 'hidden' : undefined, // a tab that appears would move those after it
         }}
       >
         {tabs.map((t) => (
@@ -45,8 +47,13 @@ export function PageTabs<T extends string>({ tabs, value, onGo, show, known = tr
           </Tabs.Tab>
         ))}
       </Tabs.List>
+      {permissions?.error && (
+        <Box mb="md">
+          <CrashAlert error={permissions.error} onRetry={permissions.retry} />
+        </Box>
+      )}
       <Tabs.Panel key={value} value={value}>
-        <Guard allowed={allowed} known={known} needs={needs}>
+        <Guard allowed={allowed} permissions={permissions} needs={needs}>
           <ErrorBoundary fallback={(error, retry) => <CrashAlert error={error} onRetry={retry} />}>
             <Suspense fallback={<Loading />}>{show(value)}</Suspense>
           </ErrorBoundary>
@@ -58,16 +65,17 @@ export function PageTabs<T extends string>({ tabs, value, onGo, show, known = tr
 
 interface GuardProps {
   allowed: boolean;
-  known: boolean;
+  permissions?: PermissionState;
   needs?: string;
   children: ReactNode;
 }
 
 /** Shows a tab to users with access. A user who loses it keeps the unsaved input. */
-function Guard({ allowed, known, needs, children }: GuardProps) {
+function Guard({ allowed, permissions, needs, children }: GuardProps) {
   const [opened, setOpened] = useState(allowed);
   if (allowed && !opened) setOpened(true);
   if (opened) return children;
-  if (!known) return <Loading />;
+  if (permissions?.error) return null; // the alert above explains it
+  if (permissions && !permissions.known) return <Loading />;
   return needs === undefined ? children : <Refusal needs={needs} />;
 }

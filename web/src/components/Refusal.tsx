@@ -3,6 +3,7 @@ import { IconLock } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { type Permission, usePermission } from '../api/permissions';
+import { CrashAlert } from './CrashAlert';
 import { Loading } from './Loading';
 import { Page } from './Page';
 
@@ -31,7 +32,11 @@ interface Props {
 
 /** A page for users with a permission. Other users see which role it needs. */
 export function Restricted({ permission, title, needs, children }: Props) {
-  const granted = usePermission(permission);
+  const { granted, known, error, retry } = usePermission(permission);
   if (granted) return children;
-  return <Page title={title}>{granted === undefined ? <Loading /> : <Refusal needs={needs} />}</Page>;
+  return (
+    <Page title={title}>
+      {error ? <CrashAlert error={error} onRetry={retry} /> : known ? <Refusal needs={needs} /> : <Loading />}
+    </Page>
+  );
 }

@@ -32,6 +32,11 @@ export function mockResponse(operation: string, status: number, body: unknown): 
   overrides.set(operation, { status, body });
 }
 
+/** Removes the response that mockResponse set for an operation. */
+export function unmockResponse(operation: string): void {
+  overrides.delete(operation);
+}
+
 /** Makes the mock API hold back the response for an operation until the returned function is called. */
 export function holdResponse(operation: string): () => void {
   let release = () => {};

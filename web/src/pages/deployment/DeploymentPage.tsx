@@ -60,7 +60,7 @@ function Deployment() {
       <PageTabs
         tabs={tabs.filter((t) => !t.needs || may[t.needs])}
         value={tab}
-        known={may.known}
+        permissions={may}
         needs="the role Owner"
         onGo={(to) => void navigate({ to: '/deployment/$tab', params: { tab: to }, search: {} })}
         show={(at) => tabs.map(({ tab: t, Show }) => t === at && <Show key={t} />)}

@@ -85,7 +85,7 @@ export default function OrganizationPage() {
       <PageTabs
         tabs={tabs.filter((t) => !t.needs || may[t.needs])}
         value={tab}
-        known={may.known}
+        permissions={may}
         needs="the role Organization Admin, or another role that can manage it"
         onGo={(to) => go(organization, to)}
         show={(at) =>

@@ -110,7 +110,7 @@ export default function TemplatePage() {
       <PageTabs
         tabs={tabs.filter((x) => !x.needs || may[x.needs])}
         value={tab}
-        known={may.known}
+        permissions={may}
         needs="the role Template Admin, or the Admin permission on this template"
         onGo={(to) => void navigate({ search: { tab: to === 'overview' ? undefined : to }, replace: true })}
         show={(at) => tabs.find((x) => x.tab === at)?.show({ template })}

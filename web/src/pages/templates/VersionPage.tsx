@@ -125,7 +125,7 @@ export default function VersionPage() {
       <PageTabs
         tabs={tabs.filter((x) => !x.needs || may[x.needs])}
         value={may.known && !may.update ? 'log' : tab}
-        known={may.known}
+        permissions={may}
         onGo={(to) =>
           void navigate({ search: (s) => ({ ...s, tab: to === 'changes' ? undefined : to }), replace: true })
         }

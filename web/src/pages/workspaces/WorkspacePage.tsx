@@ -137,7 +137,7 @@ export default function WorkspacePage() {
       <PageTabs
         tabs={tabs.filter((t) => !t.needs || may[t.needs])}
         value={tab}
-        known={may.known}
+        permissions={may}
         needs="more rights on this workspace, which its owner and the role Owner have"
         onGo={go}
         show={(at) => tabs.find((t) => t.tab === at)?.show({ workspace, may, go })}
