@@ -5,7 +5,6 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { launch, patience, settled } from './browser.mjs';
-import { Pictures } from './pictures.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -46,9 +45,31 @@ export const screenshots = process.env.SCREENSHOTS !== 'off';
 /** The viewport widths and color schemes. */
 export const looks = [360, 1440].flatMap((width) => ['light', 'dark'].map((colorScheme) => ({ width, colorScheme })));
 
-/** Whether a page has a picture in a look: each in the first one, and a quarter of them, by name, in the second one. */
-const pictured = (name, { width, colorScheme }) =>
-  colorScheme === (width === 1440 ? 'light' : 'dark') && (width === 1440 || [...name].length % 4 === 0);
+/** The pages with a second picture, at 360 px and dark. */
+const narrow = [
+  '/@admin/looks?tab=builds',
+  '/@admin/looks?tab=parameters',
+  '/@nobody/nothing',
+  '/deployment/insights',
+  '/deployment/settings',
+  '/deployment/sync',
+  '/organizations/coder/groups/crew',
+  '/organizations/coder/members',
+  '/settings/appearance',
+  '/settings/tokens',
+  '/templates/coder/local/workspace',
+  '/templates/coder/local?tab=embed',
+  '/templates/coder/local?tab=files',
+  '/templates/coder/local?tab=variables',
+  '/templates/new?starter=local',
+  '/workspaces?q=name%3Anothing',
+];
+
+/** Returns the name of the picture of a page in a look. Each page has one at 1440 px and light. */
+function pictureOf(name, { width, colorScheme }) {
+  const exists = width === 1440 ? colorScheme === 'light' : colorScheme === 'dark' && narrow.includes(name);
+  return exists ? `${name} ${width} ${colorScheme}` : undefined;
+}
 
 /** Returns the file name of a screenshot. */
 export const fileOf = (name, { width, colorScheme }) =>
@@ -79,10 +100,10 @@ async function change(page, { width, colorScheme }) {
  * Opens pages in every look, and takes screenshots of them. Each page is loaded once, the first one in the
  * first look, the second one in the second, and so on. A page is a path, or { path, name,
  * ready, varies }: name is the base name of its files, and ready a selector to wait for. With
- * compare, pages are compared with their pictures, except those that look different in each run
- * (varies). Returns the problems, and the route and tab of each page.
+ * pictures, pages are compared with them, except those that look different in each run (varies).
+ * Returns the problems, and the picture, route and tab of each page.
  */
-export async function look(browser, url, credentials, pages, compare = false) {
+export async function look(browser, url, credentials, pages, { pictures } = {}) {
   const wrong = [];
   const seen = [];
   if (screenshots) mkdirSync('screenshots', { recursive: true });
@@ -92,7 +113,6 @@ export async function look(browser, url, credentials, pages, compare = false) {
   await context.close();
   const page = await browser.newPage({ storageState, reducedMotion: 'reduce' });
   page.setDefaultTimeout(patience);
-  const pictures = compare && (await Pictures.open(browser));
   let at = '';
   let as = looks[0];
   const say = (what) => wrong.push(`${at} ${as.width} ${as.colorScheme}: ${what}`);
@@ -116,17 +136,15 @@ export async function look(browser, url, credentials, pages, compare = false) {
       if (ready) await page.locator(ready).first().waitFor();
       else await settled(page);
       if (screenshots) await page.screenshot({ path: `screenshots/${fileOf(name, as)}`, fullPage: true });
-      if (pictures && !varies && pictured(name, as)) {
-        const what = await pictures.compare(page, `${name} ${as.width} ${as.colorScheme}`);
-        if (what) say(what);
-      }
+      const picture = pictures && !varies ? pictureOf(name, as) : undefined;
+      const difference = picture && (await pictures.compare(page, picture));
+      if (difference) say(difference);
       for (const what of await findings(page, widths.has(as.width) ? ofColors : undefined)) say(what);
       widths.add(as.width);
-      seen.push({ name, ...(await page.evaluate(where)) });
+      seen.push({ name, picture, ...(await page.evaluate(where)) });
     }
   }
   await page.close();
-  if (pictures) await pictures.end();
   return { wrong, seen };
 }
 

@@ -2,12 +2,13 @@
 // screenshots to web/screenshots with an index.html:
 //   node test/pages.mjs URL PASSWORD first    the setup page of a server without users
 //   node test/pages.mjs URL PASSWORD all ORGANIZATION TEMPLATE OWNER/WORKSPACE GROUP
-// Fails on axe violations, browser errors, pages wider than the window, and routes or tabs
-// that were not open.
+// Fails on axe violations, browser errors, pages wider than the window, pages that differ from
+// their pictures, pictures of no page, and routes or tabs that were not open.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { launch } from './browser.mjs';
 import { everywhere } from './everywhere.mjs';
 import { fileOf, look, looks, screenshots } from './look.mjs';
+import { Pictures } from './pictures.mjs';
 
 const [url, password, which, organization, template, workspace, group] = process.argv.slice(2);
 const credentials = { email: 'admin@example.com', password };
@@ -47,18 +48,19 @@ try {
     rmSync(record, { force: true });
     if (screenshots) rmSync('screenshots', { recursive: true, force: true });
   }
+  const pictures = await Pictures.open(browser);
   const runs =
     which === 'first'
-      ? [await look(browser, url, undefined, ['/setup'], true)]
+      ? [await look(browser, url, undefined, ['/setup'], { pictures })]
       : [
           await look(
             browser,
             url,
             credentials,
             await everywhere(url, credentials, { organization, template, workspace, group }),
-            true,
+            { pictures },
           ),
-          await look(browser, url, undefined, before, true),
+          await look(browser, url, undefined, before, { pictures }),
         ];
   const seen = [
     ...(existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : []),
@@ -67,7 +69,12 @@ try {
   writeFileSync(record, JSON.stringify(seen));
   if (screenshots) writeFileSync('screenshots/index.html', album(seen));
   const wrong = runs.flatMap((r) => r.wrong);
-  if (which === 'all') wrong.push(...missing(seen).map((m) => `${m} was not open`));
+  if (which === 'all') {
+    const unused = pictures.checkUnused(seen.map((s) => s.picture));
+    wrong.push(...missing(seen).map((m) => `${m} was not open`));
+    wrong.push(...unused.map((name) => `${name}: no page has this picture; remove it with PICTURES=update`));
+  }
+  await pictures.close();
   for (const what of wrong) console.error(what);
   if (wrong.length > 0) process.exitCode = 1;
 } finally {

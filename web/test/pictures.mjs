@@ -1,18 +1,16 @@
 // Compares pages with the pictures of an earlier version. A picture is a page reduced to squares
 // of 16 × 16 pixels, each with its mean color: names and fonts hardly change it; layout, colors
 // and missing parts do. Times, which also change the width of columns, are masked. Squares with
-// the background of the page do not count. With PICTURES=update, the pages become the pictures;
-// with PICTURES=measure, all differences are printed.
+// the background of the page do not count. With PICTURES=update, the pages become the pictures, and
+// pictures of pages that no longer exist are removed; with PICTURES=measure, all differences are
+// printed.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const file = fileURLToPath(new URL('pictures.json', import.meta.url));
 const square = 16; // CSS pixels
 const tolerance = 20; // of 255, in each color of a square
-const most = 0.05; // of the squares may differ
-
-/** Whether to replace the pictures. */
-const update = process.env.PICTURES === 'update';
+const maxShare = 0.05; // of the squares may differ
 
 /** Reduces a PNG, and compares it with another one that is reduced. Runs in the browser. */
 async function reduce({ png, expected, square, tolerance }) {
@@ -40,8 +38,8 @@ async function reduce({ png, expected, square, tolerance }) {
     const c = String(color(then, i));
     counts.set(c, (counts.get(c) ?? 0) + 1);
   }
-  const [[most]] = [...counts].sort((a, b) => b[1] - a[1]);
-  const background = most.split(',').map(Number);
+  const [[commonest]] = [...counts].sort((a, b) => b[1] - a[1]);
+  const background = commonest.split(',').map(Number);
   const differs = [];
   let drawn = 0;
   for (let i = 0; i < now.length; i += 4) {
@@ -65,13 +63,16 @@ function region(squares) {
   return `between (${Math.min(...xs)}, ${Math.min(...ys)}) and (${Math.max(...xs) + square}, ${Math.max(...ys) + square})`;
 }
 
-/** The pictures, which are read once, and written by end. */
+/** The pictures, which are read once, and written by close. */
 export class Pictures {
+  /** all has the picture of each name, page reduces screenshots, and update replaces pictures. */
+  constructor(all, page, update) {
+    Object.assign(this, { all, page, update });
+  }
+
   static async open(browser) {
-    const pictures = new Pictures();
-    pictures.all = JSON.parse(readFileSync(file, 'utf8'));
-    pictures.page = await browser.newPage();
-    return pictures;
+    const all = JSON.parse(readFileSync(file, 'utf8'));
+    return new Pictures(all, await browser.newPage(), process.env.PICTURES === 'update');
   }
 
   /** Returns how a page differs from its picture, or nothing. The page is then in web/screenshots. */
@@ -79,12 +80,12 @@ export class Pictures {
     await page.evaluate(maskTimes, true);
     const png = await page.screenshot({ animations: 'disabled' });
     await page.evaluate(maskTimes, false);
-    const expected = update ? undefined : this.all[name];
+    const expected = this.update ? undefined : this.all[name];
     const r = await this.page.evaluate(reduce, { png: png.toString('base64'), expected, square, tolerance });
-    if (update) this.all[name] = r.reduced;
+    if (this.update) this.all[name] = r.reduced;
     else if (!expected) return 'has no picture in test/pictures.json';
     else if (process.env.PICTURES === 'measure') console.log(`picture ${name} ${(100 * r.share).toFixed(2)}`);
-    if (!(r.share > most)) return undefined;
+    if (!(r.share > maxShare)) return undefined;
     mkdirSync('screenshots', { recursive: true });
     const at = `screenshots/differs-${name.replace(/\W+/g, '_')}.png`;
     writeFileSync(at, png);
@@ -92,9 +93,17 @@ export class Pictures {
     return `differs from its picture in ${(100 * r.share).toFixed(1)} % of what it shows, ${where}: see web/${at}`;
   }
 
-  async end() {
+  /** Returns the pictures that none of the pages with these names has. An update removes them instead. */
+  checkUnused(names) {
+    const unused = Object.keys(this.all).filter((name) => !names.includes(name));
+    if (!this.update) return unused;
+    for (const name of unused) delete this.all[name];
+    return [];
+  }
+
+  async close() {
     await this.page.close();
-    if (!update) return;
+    if (!this.update) return;
     const sorted = Object.keys(this.all).sort();
     writeFileSync(file, JSON.stringify(this.all, sorted, 1) + '\n');
   }
