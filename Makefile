@@ -276,10 +276,11 @@ e2e: build $(TOOLS)/gotestsum
 	$(call gotest,clients,./internal/clienttest,-timeout 10m -count 1 -parallel 6); clients=$$?; \
 	wait $$browsers && [ $$scripts -eq 0 ] && [ $$clients -eq 0 ]; }
 
-# The main job, also by keyboard, sign-in, lists, settings, templates, users and organizations.
+# The main job, also by keyboard, sign-in, the account, lists, settings, templates, users,
+# organizations, OAuth2 applications and restarts of the server.
 test-firefox: build
 	tools/setup firefox
-	$(TERRAFORM) CODER_E2E_BROWSER=firefox CODER_E2E_BINARY=$(BIN)/coder $(GO) test -vet=off -count 1 -timeout 60m -parallel 1 -run 'TestScripts$$/^dashboard(_keyboard|_lists|_login|_organizations|_people|_settings|_templates|)$$' ./e2e
+	$(TERRAFORM) CODER_E2E_BROWSER=firefox CODER_E2E_BINARY=$(BIN)/coder $(GO) test -vet=off -count 1 -timeout 60m -parallel 1 -run 'TestScripts$$/^dashboard(_account|_keyboard|_lists|_login|_oauth2|_organizations|_people|_restart|_settings|_templates|)$$' ./e2e
 
 test-upgrade: setup build
 	@test -x '$(PREVIOUS)' || { echo 'set PREVIOUS to the coder program of the other version'; exit 1; }
