@@ -41,6 +41,20 @@ type Modules interface {
 	UseModules(packed []byte) error
 }
 
+// Planner is a Session that can keep a plan for a later session with the same
+// inputs.
+type Planner interface {
+	// SavePlan returns the last plan, for UsePlan of another session. The text
+	// is why the plan cannot be kept, "" if it can.
+	SavePlan(context.Context) (saved []byte, why string, err error)
+	// UsePlan stands in for Plan. The text is why the saved plan cannot be
+	// used, "" if it can; then Plan is called as if there were none.
+	UsePlan(ctx context.Context, saved []byte, req *PlanRequest) (done *PlanComplete, why string, err error)
+	// Refused reports whether the last Apply failed because the plan of UsePlan
+	// was refused before anything was changed.
+	Refused() bool
+}
+
 // Snapshotter is a Session whose Apply can tell the state while it runs, so
 // that what was made is known when the daemon dies.
 type Snapshotter interface {

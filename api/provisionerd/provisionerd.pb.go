@@ -119,6 +119,7 @@ type AcquiredJob struct {
 	//	*AcquiredJob_WorkspaceBuild_
 	//	*AcquiredJob_TemplateImport_
 	//	*AcquiredJob_TemplateDryRun_
+	//	*AcquiredJob_WorkspacePlan
 	Type          isAcquiredJob_Type `protobuf_oneof:"type"`
 	TraceMetadata map[string]string  `protobuf:"bytes,9,rep,name=trace_metadata,json=traceMetadata,proto3" json:"trace_metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// fence is the claim under which the job is held; every later word on the job carries it.
@@ -228,6 +229,15 @@ func (x *AcquiredJob) GetTemplateDryRun() *AcquiredJob_TemplateDryRun {
 	return nil
 }
 
+func (x *AcquiredJob) GetWorkspacePlan() *AcquiredJob_WorkspaceBuild {
+	if x != nil {
+		if x, ok := x.Type.(*AcquiredJob_WorkspacePlan); ok {
+			return x.WorkspacePlan
+		}
+	}
+	return nil
+}
+
 func (x *AcquiredJob) GetTraceMetadata() map[string]string {
 	if x != nil {
 		return x.TraceMetadata
@@ -265,11 +275,18 @@ type AcquiredJob_TemplateDryRun_ struct {
 	TemplateDryRun *AcquiredJob_TemplateDryRun `protobuf:"bytes,8,opt,name=template_dry_run,json=templateDryRun,proto3,oneof"`
 }
 
+type AcquiredJob_WorkspacePlan struct {
+	// workspace_plan requests a plan of the next build of a workspace, which is not applied.
+	WorkspacePlan *AcquiredJob_WorkspaceBuild `protobuf:"bytes,1002,opt,name=workspace_plan,json=workspacePlan,proto3,oneof"`
+}
+
 func (*AcquiredJob_WorkspaceBuild_) isAcquiredJob_Type() {}
 
 func (*AcquiredJob_TemplateImport_) isAcquiredJob_Type() {}
 
 func (*AcquiredJob_TemplateDryRun_) isAcquiredJob_Type() {}
+
+func (*AcquiredJob_WorkspacePlan) isAcquiredJob_Type() {}
 
 type FailedJob struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -410,6 +427,7 @@ type CompletedJob struct {
 	//	*CompletedJob_WorkspaceBuild_
 	//	*CompletedJob_TemplateImport_
 	//	*CompletedJob_TemplateDryRun_
+	//	*CompletedJob_WorkspacePlan
 	Type isCompletedJob_Type `protobuf_oneof:"type"`
 	// fence repeats AcquiredJob.fence; zero from a peer that lacks it.
 	Fence         int64 `protobuf:"varint,1000,opt,name=fence,proto3" json:"fence,omitempty"`
@@ -488,6 +506,15 @@ func (x *CompletedJob) GetTemplateDryRun() *CompletedJob_TemplateDryRun {
 	return nil
 }
 
+func (x *CompletedJob) GetWorkspacePlan() []byte {
+	if x != nil {
+		if x, ok := x.Type.(*CompletedJob_WorkspacePlan); ok {
+			return x.WorkspacePlan
+		}
+	}
+	return nil
+}
+
 func (x *CompletedJob) GetFence() int64 {
 	if x != nil {
 		return x.Fence
@@ -511,11 +538,18 @@ type CompletedJob_TemplateDryRun_ struct {
 	TemplateDryRun *CompletedJob_TemplateDryRun `protobuf:"bytes,4,opt,name=template_dry_run,json=templateDryRun,proto3,oneof"`
 }
 
+type CompletedJob_WorkspacePlan struct {
+	// workspace_plan is the saved_plan for the build that was planned.
+	WorkspacePlan []byte `protobuf:"bytes,1001,opt,name=workspace_plan,json=workspacePlan,proto3,oneof"`
+}
+
 func (*CompletedJob_WorkspaceBuild_) isCompletedJob_Type() {}
 
 func (*CompletedJob_TemplateImport_) isCompletedJob_Type() {}
 
 func (*CompletedJob_TemplateDryRun_) isCompletedJob_Type() {}
+
+func (*CompletedJob_WorkspacePlan) isCompletedJob_Type() {}
 
 type Log struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -986,8 +1020,10 @@ type AcquiredJob_WorkspaceBuild struct {
 	State                   []byte                              `protobuf:"bytes,8,opt,name=state,proto3" json:"state,omitempty"`
 	LogLevel                string                              `protobuf:"bytes,9,opt,name=log_level,json=logLevel,proto3" json:"log_level,omitempty"`
 	PreviousParameterValues []*provisioner.RichParameterValue   `protobuf:"bytes,10,rep,name=previous_parameter_values,json=previousParameterValues,proto3" json:"previous_parameter_values,omitempty"`
-	unknownFields           protoimpl.UnknownFields
-	sizeCache               protoimpl.SizeCache
+	// saved_plan is what a workspace_plan with the same inputs returned.
+	SavedPlan     []byte `protobuf:"bytes,1000,opt,name=saved_plan,json=savedPlan,proto3" json:"saved_plan,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AcquiredJob_WorkspaceBuild) Reset() {
@@ -1079,6 +1115,13 @@ func (x *AcquiredJob_WorkspaceBuild) GetLogLevel() string {
 func (x *AcquiredJob_WorkspaceBuild) GetPreviousParameterValues() []*provisioner.RichParameterValue {
 	if x != nil {
 		return x.PreviousParameterValues
+	}
+	return nil
+}
+
+func (x *AcquiredJob_WorkspaceBuild) GetSavedPlan() []byte {
+	if x != nil {
+		return x.SavedPlan
 	}
 	return nil
 }
@@ -1600,7 +1643,7 @@ var File_api_provisionerd_provisionerd_proto protoreflect.FileDescriptor
 const file_api_provisionerd_provisionerd_proto_rawDesc = "" +
 	"\n" +
 	"#api/provisionerd/provisionerd.proto\x12\fprovisionerd\x1a!api/provisioner/provisioner.proto\"\a\n" +
-	"\x05Empty\"\xc0\f\n" +
+	"\x05Empty\"\xb4\r\n" +
 	"\vAcquiredJob\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x1d\n" +
 	"\n" +
@@ -1610,10 +1653,11 @@ const file_api_provisionerd_provisionerd_proto_rawDesc = "" +
 	"\x17template_source_archive\x18\x05 \x01(\fR\x15templateSourceArchive\x12S\n" +
 	"\x0fworkspace_build\x18\x06 \x01(\v2(.provisionerd.AcquiredJob.WorkspaceBuildH\x00R\x0eworkspaceBuild\x12S\n" +
 	"\x0ftemplate_import\x18\a \x01(\v2(.provisionerd.AcquiredJob.TemplateImportH\x00R\x0etemplateImport\x12T\n" +
-	"\x10template_dry_run\x18\b \x01(\v2(.provisionerd.AcquiredJob.TemplateDryRunH\x00R\x0etemplateDryRun\x12S\n" +
+	"\x10template_dry_run\x18\b \x01(\v2(.provisionerd.AcquiredJob.TemplateDryRunH\x00R\x0etemplateDryRun\x12R\n" +
+	"\x0eworkspace_plan\x18\xea\a \x01(\v2(.provisionerd.AcquiredJob.WorkspaceBuildH\x00R\rworkspacePlan\x12S\n" +
 	"\x0etrace_metadata\x18\t \x03(\v2,.provisionerd.AcquiredJob.TraceMetadataEntryR\rtraceMetadata\x12\x15\n" +
 	"\x05fence\x18\xe8\a \x01(\x03R\x05fence\x12.\n" +
-	"\x12lease_milliseconds\x18\xe9\a \x01(\x03R\x11leaseMilliseconds\x1a\xa3\x04\n" +
+	"\x12lease_milliseconds\x18\xe9\a \x01(\x03R\x11leaseMilliseconds\x1a\xc3\x04\n" +
 	"\x0eWorkspaceBuild\x12,\n" +
 	"\x12workspace_build_id\x18\x01 \x01(\tR\x10workspaceBuildId\x12%\n" +
 	"\x0eworkspace_name\x18\x02 \x01(\tR\rworkspaceName\x12S\n" +
@@ -1624,7 +1668,9 @@ const file_api_provisionerd_provisionerd_proto_rawDesc = "" +
 	"\x05state\x18\b \x01(\fR\x05state\x12\x1b\n" +
 	"\tlog_level\x18\t \x01(\tR\blogLevel\x12[\n" +
 	"\x19previous_parameter_values\x18\n" +
-	" \x03(\v2\x1f.provisioner.RichParameterValueR\x17previousParameterValuesJ\x04\b\x03\x10\x04\x1a\x91\x01\n" +
+	" \x03(\v2\x1f.provisioner.RichParameterValueR\x17previousParameterValues\x12\x1e\n" +
+	"\n" +
+	"saved_plan\x18\xe8\a \x01(\fR\tsavedPlanJ\x04\b\x03\x10\x04\x1a\x91\x01\n" +
 	"\x0eTemplateImport\x121\n" +
 	"\bmetadata\x18\x01 \x01(\v2\x15.provisioner.MetadataR\bmetadata\x12L\n" +
 	"\x14user_variable_values\x18\x02 \x03(\v2\x1a.provisioner.VariableValueR\x12userVariableValues\x1a\xe3\x01\n" +
@@ -1650,12 +1696,13 @@ const file_api_provisionerd_provisionerd_proto_rawDesc = "" +
 	"\atimings\x18\x02 \x03(\v2\x13.provisioner.TimingR\atimings\x1a\x10\n" +
 	"\x0eTemplateImport\x1a\x10\n" +
 	"\x0eTemplateDryRunB\x06\n" +
-	"\x04type\"\xd2\v\n" +
+	"\x04type\"\xfc\v\n" +
 	"\fCompletedJob\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12T\n" +
 	"\x0fworkspace_build\x18\x02 \x01(\v2).provisionerd.CompletedJob.WorkspaceBuildH\x00R\x0eworkspaceBuild\x12T\n" +
 	"\x0ftemplate_import\x18\x03 \x01(\v2).provisionerd.CompletedJob.TemplateImportH\x00R\x0etemplateImport\x12U\n" +
-	"\x10template_dry_run\x18\x04 \x01(\v2).provisionerd.CompletedJob.TemplateDryRunH\x00R\x0etemplateDryRun\x12\x15\n" +
+	"\x10template_dry_run\x18\x04 \x01(\v2).provisionerd.CompletedJob.TemplateDryRunH\x00R\x0etemplateDryRun\x12(\n" +
+	"\x0eworkspace_plan\x18\xe9\a \x01(\fH\x00R\rworkspacePlan\x12\x15\n" +
 	"\x05fence\x18\xe8\a \x01(\x03R\x05fence\x1a\xc0\x02\n" +
 	"\x0eWorkspaceBuild\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\fR\x05state\x123\n" +
@@ -1796,67 +1843,68 @@ var file_api_provisionerd_provisionerd_proto_depIdxs = []int32{
 	12, // 0: provisionerd.AcquiredJob.workspace_build:type_name -> provisionerd.AcquiredJob.WorkspaceBuild
 	13, // 1: provisionerd.AcquiredJob.template_import:type_name -> provisionerd.AcquiredJob.TemplateImport
 	14, // 2: provisionerd.AcquiredJob.template_dry_run:type_name -> provisionerd.AcquiredJob.TemplateDryRun
-	15, // 3: provisionerd.AcquiredJob.trace_metadata:type_name -> provisionerd.AcquiredJob.TraceMetadataEntry
-	16, // 4: provisionerd.FailedJob.workspace_build:type_name -> provisionerd.FailedJob.WorkspaceBuild
-	17, // 5: provisionerd.FailedJob.template_import:type_name -> provisionerd.FailedJob.TemplateImport
-	18, // 6: provisionerd.FailedJob.template_dry_run:type_name -> provisionerd.FailedJob.TemplateDryRun
-	19, // 7: provisionerd.CompletedJob.workspace_build:type_name -> provisionerd.CompletedJob.WorkspaceBuild
-	20, // 8: provisionerd.CompletedJob.template_import:type_name -> provisionerd.CompletedJob.TemplateImport
-	21, // 9: provisionerd.CompletedJob.template_dry_run:type_name -> provisionerd.CompletedJob.TemplateDryRun
-	0,  // 10: provisionerd.Log.source:type_name -> provisionerd.LogSource
-	23, // 11: provisionerd.Log.level:type_name -> provisioner.LogLevel
-	5,  // 12: provisionerd.UpdateJobRequest.logs:type_name -> provisionerd.Log
-	24, // 13: provisionerd.UpdateJobRequest.template_variables:type_name -> provisioner.TemplateVariable
-	25, // 14: provisionerd.UpdateJobRequest.user_variable_values:type_name -> provisioner.VariableValue
-	22, // 15: provisionerd.UpdateJobRequest.workspace_tags:type_name -> provisionerd.UpdateJobRequest.WorkspaceTagsEntry
-	25, // 16: provisionerd.UpdateJobResponse.variable_values:type_name -> provisioner.VariableValue
-	26, // 17: provisionerd.FileRequest.upload_type:type_name -> provisioner.DataUploadType
-	27, // 18: provisionerd.AcquiredJob.WorkspaceBuild.rich_parameter_values:type_name -> provisioner.RichParameterValue
-	25, // 19: provisionerd.AcquiredJob.WorkspaceBuild.variable_values:type_name -> provisioner.VariableValue
-	28, // 20: provisionerd.AcquiredJob.WorkspaceBuild.external_auth_providers:type_name -> provisioner.ExternalAuthProvider
-	29, // 21: provisionerd.AcquiredJob.WorkspaceBuild.metadata:type_name -> provisioner.Metadata
-	27, // 22: provisionerd.AcquiredJob.WorkspaceBuild.previous_parameter_values:type_name -> provisioner.RichParameterValue
-	29, // 23: provisionerd.AcquiredJob.TemplateImport.metadata:type_name -> provisioner.Metadata
-	25, // 24: provisionerd.AcquiredJob.TemplateImport.user_variable_values:type_name -> provisioner.VariableValue
-	27, // 25: provisionerd.AcquiredJob.TemplateDryRun.rich_parameter_values:type_name -> provisioner.RichParameterValue
-	25, // 26: provisionerd.AcquiredJob.TemplateDryRun.variable_values:type_name -> provisioner.VariableValue
-	29, // 27: provisionerd.AcquiredJob.TemplateDryRun.metadata:type_name -> provisioner.Metadata
-	30, // 28: provisionerd.FailedJob.WorkspaceBuild.timings:type_name -> provisioner.Timing
-	31, // 29: provisionerd.CompletedJob.WorkspaceBuild.resources:type_name -> provisioner.Resource
-	30, // 30: provisionerd.CompletedJob.WorkspaceBuild.timings:type_name -> provisioner.Timing
-	32, // 31: provisionerd.CompletedJob.WorkspaceBuild.modules:type_name -> provisioner.Module
-	33, // 32: provisionerd.CompletedJob.WorkspaceBuild.resource_replacements:type_name -> provisioner.ResourceReplacement
-	34, // 33: provisionerd.CompletedJob.WorkspaceBuild.ai_tasks:type_name -> provisioner.AITask
-	31, // 34: provisionerd.CompletedJob.TemplateImport.start_resources:type_name -> provisioner.Resource
-	31, // 35: provisionerd.CompletedJob.TemplateImport.stop_resources:type_name -> provisioner.Resource
-	35, // 36: provisionerd.CompletedJob.TemplateImport.rich_parameters:type_name -> provisioner.RichParameter
-	36, // 37: provisionerd.CompletedJob.TemplateImport.external_auth_providers:type_name -> provisioner.ExternalAuthProviderResource
-	32, // 38: provisionerd.CompletedJob.TemplateImport.start_modules:type_name -> provisioner.Module
-	32, // 39: provisionerd.CompletedJob.TemplateImport.stop_modules:type_name -> provisioner.Module
-	37, // 40: provisionerd.CompletedJob.TemplateImport.presets:type_name -> provisioner.Preset
-	31, // 41: provisionerd.CompletedJob.TemplateDryRun.resources:type_name -> provisioner.Resource
-	32, // 42: provisionerd.CompletedJob.TemplateDryRun.modules:type_name -> provisioner.Module
-	1,  // 43: provisionerd.ProvisionerDaemon.AcquireJob:input_type -> provisionerd.Empty
-	10, // 44: provisionerd.ProvisionerDaemon.AcquireJobWithCancel:input_type -> provisionerd.CancelAcquire
-	8,  // 45: provisionerd.ProvisionerDaemon.CommitQuota:input_type -> provisionerd.CommitQuotaRequest
-	6,  // 46: provisionerd.ProvisionerDaemon.UpdateJob:input_type -> provisionerd.UpdateJobRequest
-	3,  // 47: provisionerd.ProvisionerDaemon.FailJob:input_type -> provisionerd.FailedJob
-	4,  // 48: provisionerd.ProvisionerDaemon.CompleteJob:input_type -> provisionerd.CompletedJob
-	38, // 49: provisionerd.ProvisionerDaemon.UploadFile:input_type -> provisioner.FileUpload
-	11, // 50: provisionerd.ProvisionerDaemon.DownloadFile:input_type -> provisionerd.FileRequest
-	2,  // 51: provisionerd.ProvisionerDaemon.AcquireJob:output_type -> provisionerd.AcquiredJob
-	2,  // 52: provisionerd.ProvisionerDaemon.AcquireJobWithCancel:output_type -> provisionerd.AcquiredJob
-	9,  // 53: provisionerd.ProvisionerDaemon.CommitQuota:output_type -> provisionerd.CommitQuotaResponse
-	7,  // 54: provisionerd.ProvisionerDaemon.UpdateJob:output_type -> provisionerd.UpdateJobResponse
-	1,  // 55: provisionerd.ProvisionerDaemon.FailJob:output_type -> provisionerd.Empty
-	1,  // 56: provisionerd.ProvisionerDaemon.CompleteJob:output_type -> provisionerd.Empty
-	1,  // 57: provisionerd.ProvisionerDaemon.UploadFile:output_type -> provisionerd.Empty
-	38, // 58: provisionerd.ProvisionerDaemon.DownloadFile:output_type -> provisioner.FileUpload
-	51, // [51:59] is the sub-list for method output_type
-	43, // [43:51] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	12, // 3: provisionerd.AcquiredJob.workspace_plan:type_name -> provisionerd.AcquiredJob.WorkspaceBuild
+	15, // 4: provisionerd.AcquiredJob.trace_metadata:type_name -> provisionerd.AcquiredJob.TraceMetadataEntry
+	16, // 5: provisionerd.FailedJob.workspace_build:type_name -> provisionerd.FailedJob.WorkspaceBuild
+	17, // 6: provisionerd.FailedJob.template_import:type_name -> provisionerd.FailedJob.TemplateImport
+	18, // 7: provisionerd.FailedJob.template_dry_run:type_name -> provisionerd.FailedJob.TemplateDryRun
+	19, // 8: provisionerd.CompletedJob.workspace_build:type_name -> provisionerd.CompletedJob.WorkspaceBuild
+	20, // 9: provisionerd.CompletedJob.template_import:type_name -> provisionerd.CompletedJob.TemplateImport
+	21, // 10: provisionerd.CompletedJob.template_dry_run:type_name -> provisionerd.CompletedJob.TemplateDryRun
+	0,  // 11: provisionerd.Log.source:type_name -> provisionerd.LogSource
+	23, // 12: provisionerd.Log.level:type_name -> provisioner.LogLevel
+	5,  // 13: provisionerd.UpdateJobRequest.logs:type_name -> provisionerd.Log
+	24, // 14: provisionerd.UpdateJobRequest.template_variables:type_name -> provisioner.TemplateVariable
+	25, // 15: provisionerd.UpdateJobRequest.user_variable_values:type_name -> provisioner.VariableValue
+	22, // 16: provisionerd.UpdateJobRequest.workspace_tags:type_name -> provisionerd.UpdateJobRequest.WorkspaceTagsEntry
+	25, // 17: provisionerd.UpdateJobResponse.variable_values:type_name -> provisioner.VariableValue
+	26, // 18: provisionerd.FileRequest.upload_type:type_name -> provisioner.DataUploadType
+	27, // 19: provisionerd.AcquiredJob.WorkspaceBuild.rich_parameter_values:type_name -> provisioner.RichParameterValue
+	25, // 20: provisionerd.AcquiredJob.WorkspaceBuild.variable_values:type_name -> provisioner.VariableValue
+	28, // 21: provisionerd.AcquiredJob.WorkspaceBuild.external_auth_providers:type_name -> provisioner.ExternalAuthProvider
+	29, // 22: provisionerd.AcquiredJob.WorkspaceBuild.metadata:type_name -> provisioner.Metadata
+	27, // 23: provisionerd.AcquiredJob.WorkspaceBuild.previous_parameter_values:type_name -> provisioner.RichParameterValue
+	29, // 24: provisionerd.AcquiredJob.TemplateImport.metadata:type_name -> provisioner.Metadata
+	25, // 25: provisionerd.AcquiredJob.TemplateImport.user_variable_values:type_name -> provisioner.VariableValue
+	27, // 26: provisionerd.AcquiredJob.TemplateDryRun.rich_parameter_values:type_name -> provisioner.RichParameterValue
+	25, // 27: provisionerd.AcquiredJob.TemplateDryRun.variable_values:type_name -> provisioner.VariableValue
+	29, // 28: provisionerd.AcquiredJob.TemplateDryRun.metadata:type_name -> provisioner.Metadata
+	30, // 29: provisionerd.FailedJob.WorkspaceBuild.timings:type_name -> provisioner.Timing
+	31, // 30: provisionerd.CompletedJob.WorkspaceBuild.resources:type_name -> provisioner.Resource
+	30, // 31: provisionerd.CompletedJob.WorkspaceBuild.timings:type_name -> provisioner.Timing
+	32, // 32: provisionerd.CompletedJob.WorkspaceBuild.modules:type_name -> provisioner.Module
+	33, // 33: provisionerd.CompletedJob.WorkspaceBuild.resource_replacements:type_name -> provisioner.ResourceReplacement
+	34, // 34: provisionerd.CompletedJob.WorkspaceBuild.ai_tasks:type_name -> provisioner.AITask
+	31, // 35: provisionerd.CompletedJob.TemplateImport.start_resources:type_name -> provisioner.Resource
+	31, // 36: provisionerd.CompletedJob.TemplateImport.stop_resources:type_name -> provisioner.Resource
+	35, // 37: provisionerd.CompletedJob.TemplateImport.rich_parameters:type_name -> provisioner.RichParameter
+	36, // 38: provisionerd.CompletedJob.TemplateImport.external_auth_providers:type_name -> provisioner.ExternalAuthProviderResource
+	32, // 39: provisionerd.CompletedJob.TemplateImport.start_modules:type_name -> provisioner.Module
+	32, // 40: provisionerd.CompletedJob.TemplateImport.stop_modules:type_name -> provisioner.Module
+	37, // 41: provisionerd.CompletedJob.TemplateImport.presets:type_name -> provisioner.Preset
+	31, // 42: provisionerd.CompletedJob.TemplateDryRun.resources:type_name -> provisioner.Resource
+	32, // 43: provisionerd.CompletedJob.TemplateDryRun.modules:type_name -> provisioner.Module
+	1,  // 44: provisionerd.ProvisionerDaemon.AcquireJob:input_type -> provisionerd.Empty
+	10, // 45: provisionerd.ProvisionerDaemon.AcquireJobWithCancel:input_type -> provisionerd.CancelAcquire
+	8,  // 46: provisionerd.ProvisionerDaemon.CommitQuota:input_type -> provisionerd.CommitQuotaRequest
+	6,  // 47: provisionerd.ProvisionerDaemon.UpdateJob:input_type -> provisionerd.UpdateJobRequest
+	3,  // 48: provisionerd.ProvisionerDaemon.FailJob:input_type -> provisionerd.FailedJob
+	4,  // 49: provisionerd.ProvisionerDaemon.CompleteJob:input_type -> provisionerd.CompletedJob
+	38, // 50: provisionerd.ProvisionerDaemon.UploadFile:input_type -> provisioner.FileUpload
+	11, // 51: provisionerd.ProvisionerDaemon.DownloadFile:input_type -> provisionerd.FileRequest
+	2,  // 52: provisionerd.ProvisionerDaemon.AcquireJob:output_type -> provisionerd.AcquiredJob
+	2,  // 53: provisionerd.ProvisionerDaemon.AcquireJobWithCancel:output_type -> provisionerd.AcquiredJob
+	9,  // 54: provisionerd.ProvisionerDaemon.CommitQuota:output_type -> provisionerd.CommitQuotaResponse
+	7,  // 55: provisionerd.ProvisionerDaemon.UpdateJob:output_type -> provisionerd.UpdateJobResponse
+	1,  // 56: provisionerd.ProvisionerDaemon.FailJob:output_type -> provisionerd.Empty
+	1,  // 57: provisionerd.ProvisionerDaemon.CompleteJob:output_type -> provisionerd.Empty
+	1,  // 58: provisionerd.ProvisionerDaemon.UploadFile:output_type -> provisionerd.Empty
+	38, // 59: provisionerd.ProvisionerDaemon.DownloadFile:output_type -> provisioner.FileUpload
+	52, // [52:60] is the sub-list for method output_type
+	44, // [44:52] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_api_provisionerd_provisionerd_proto_init() }
@@ -1868,6 +1916,7 @@ func file_api_provisionerd_provisionerd_proto_init() {
 		(*AcquiredJob_WorkspaceBuild_)(nil),
 		(*AcquiredJob_TemplateImport_)(nil),
 		(*AcquiredJob_TemplateDryRun_)(nil),
+		(*AcquiredJob_WorkspacePlan)(nil),
 	}
 	file_api_provisionerd_provisionerd_proto_msgTypes[2].OneofWrappers = []any{
 		(*FailedJob_WorkspaceBuild_)(nil),
@@ -1878,6 +1927,7 @@ func file_api_provisionerd_provisionerd_proto_init() {
 		(*CompletedJob_WorkspaceBuild_)(nil),
 		(*CompletedJob_TemplateImport_)(nil),
 		(*CompletedJob_TemplateDryRun_)(nil),
+		(*CompletedJob_WorkspacePlan)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

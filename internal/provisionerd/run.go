@@ -193,6 +193,8 @@ func (r *runner) do(ctx context.Context) result {
 		return r.dryRun(ctx, s)
 	case *provisionerd.AcquiredJob_WorkspaceBuild_:
 		return r.build(ctx, s)
+	case *provisionerd.AcquiredJob_WorkspacePlan:
+		return r.workspacePlan(ctx, s)
 	}
 	return result{failed: r.fail(errors.New("this provisioner does not support the type of the job"), nil, nil)}
 }
@@ -218,6 +220,8 @@ func (r *runner) metadata() *provisioner.Metadata {
 		return t.TemplateDryRun.GetMetadata()
 	case *provisionerd.AcquiredJob_WorkspaceBuild_:
 		return t.WorkspaceBuild.GetMetadata()
+	case *provisionerd.AcquiredJob_WorkspacePlan:
+		return t.WorkspacePlan.GetMetadata()
 	}
 	return nil
 }
@@ -249,6 +253,8 @@ func kindOf(job *provisionerd.AcquiredJob) string {
 		return "template_version_dry_run"
 	case *provisionerd.AcquiredJob_WorkspaceBuild_:
 		return "workspace_build"
+	case *provisionerd.AcquiredJob_WorkspacePlan:
+		return "workspace_plan"
 	}
 	return "unknown"
 }

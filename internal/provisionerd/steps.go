@@ -160,7 +160,7 @@ func (r *runner) dryRun(ctx context.Context, s provisioner.Session) result {
 	}}
 }
 
-// build plans, checks the quota, applies, and reads the new state. After the
+// build plans or uses a saved plan, checks the quota, applies, and reads the new state. After the
 // start of the apply, the state is always reported.
 func (r *runner) build(ctx context.Context, s provisioner.Session) result {
 	in := r.job.GetWorkspaceBuild()
@@ -175,27 +175,24 @@ func (r *runner) build(ctx context.Context, s provisioner.Session) result {
 	if err != nil {
 		return failed("initialize", err)
 	}
-	r.report.stage("Planning")
-	plan, err := step(ctx, "plan", s.Plan, &provisioner.PlanRequest{
-		Metadata: in.Metadata, RichParameterValues: in.RichParameterValues, VariableValues: in.VariableValues,
-		ExternalAuthProviders: in.ExternalAuthProviders, PreviousParameterValues: in.PreviousParameterValues, State: in.State,
-	})
+	plan, err := r.plan(ctx, s, in)
 	timings = append(timings, plan.GetTimings()...)
 	if err != nil {
 		return failed("plan", err)
 	}
-	if err := r.quota(ctx, plan.DailyCost); err != nil {
-		return failed("quota", err)
+	apply, what, err := r.apply(ctx, s, plan)
+	if p, ok := s.(provisioner.Planner); ok && err != nil && p.Refused() {
+		r.note(provisioner.LogLevel_WARN, "The saved plan was refused, so the build plans now: "+err.Error())
+		if plan, err = r.planNow(ctx, s, in); err != nil {
+			return failed("plan", err)
+		}
+		timings = append(timings, plan.GetTimings()...)
+		apply, what, err = r.apply(ctx, s, plan)
 	}
-	r.report.stage("Applying")
-	if err := r.watch(ctx, s); err != nil {
-		return failed("start the apply", err)
-	}
-	apply, err := step(ctx, "apply", s.Apply, &provisioner.ApplyRequest{Metadata: in.Metadata})
 	timings = append(timings, apply.GetTimings()...)
 	state = apply.GetState()
 	if err != nil {
-		return failed("apply", err)
+		return failed(what, err)
 	}
 	r.report.stage("Finishing")
 	// The applied state is read even if the job was canceled meanwhile.
@@ -211,6 +208,19 @@ func (r *runner) build(ctx context.Context, s provisioner.Session) result {
 			ResourceReplacements: plan.ResourceReplacements, AiTasks: graph.AiTasks,
 		}},
 	}}
+}
+
+// apply checks the quota and applies a plan. what is the step of an error.
+func (r *runner) apply(ctx context.Context, s provisioner.Session, plan *provisioner.PlanComplete) (_ *provisioner.ApplyComplete, what string, err error) {
+	if err := r.quota(ctx, plan.DailyCost); err != nil {
+		return nil, "quota", err
+	}
+	r.report.stage("Applying")
+	if err := r.watch(ctx, s); err != nil {
+		return nil, "start the apply", err
+	}
+	done, err := step(ctx, "apply", s.Apply, &provisioner.ApplyRequest{Metadata: r.metadata()})
+	return done, "apply", err
 }
 
 // quota checks whether the workspace fits into its owner's quota.

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/archive"
 	"github.com/seed-2a7f8fe7/coder/internal/filelock"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/environ"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/initcache"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/netmirror"
 )
 
@@ -188,7 +188,7 @@ func (s *session) keepModules(req *provisioner.InitRequest, done *provisioner.In
 	if _, err := os.Stat(name); err == nil {
 		return nil
 	}
-	if err := writeAtomic(name, packed); err != nil {
+	if err := initcache.WriteFile(name, packed); err != nil {
 		return fmt.Errorf("keep modules: %w", err)
 	}
 	return nil
@@ -280,47 +280,5 @@ func packModules(dir string) ([]byte, error) {
 	return buf.Bytes(), w.Close()
 }
 
-// writeAtomic writes a file so that no reader sees a partial one.
-func writeAtomic(name string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err // it may have been removed while the job ran
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
-}
-
-// baseEnv is the part of the daemon's environment that Terraform may see, with
-// the plug-in cache.
-func (e *Engine) baseEnv() []string {
-	env := environ.Daemon(os.Environ())
-	defaults := map[string]string{
-		"TF_PLUGIN_CACHE_DIR":                            filepath.Join(e.config.CacheDir, "plugins"),
-		"TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE": "1",
-	}
-	for i, kv := range env {
-		name, value, _ := strings.Cut(kv, "=")
-		delete(defaults, name)
-		if name != "TF_CLI_CONFIG_FILE" {
-			continue
-		}
-		// Terraform would warn in every command about a missing file.
-		if _, err := os.Stat(value); err != nil {
-			env[i] = name + "=" + os.DevNull
-		}
-	}
-	for k, v := range defaults {
-		env = append(env, k+"="+v)
-	}
-	slices.Sort(env)
-	return env
-}
+// baseEnv is the part of the daemon's environment that Terraform may see.
+func (e *Engine) baseEnv() []string { return environ.Base(os.Environ(), e.config.CacheDir) }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/initcache"
 )
 
 // TestPinsAndLocks wants no version constraint and no lock of coder/coder to
@@ -156,7 +157,7 @@ func TestCacheIsRemoved(t *testing.T) {
 		if done.GetError() != "" {
 			t.Fatalf("without %q: %s", name, done.GetError())
 		}
-		if err := writeAtomic(e.modulesFile([]byte("hash")), []byte("modules")); err != nil {
+		if err := initcache.WriteFile(e.modulesFile([]byte("hash")), []byte("modules")); err != nil {
 			t.Errorf("without %q: %v", name, err)
 		}
 		if _, graph := j.build(provisioner.WorkspaceTransition_START, nil); len(graph.GetResources()) != 1 {

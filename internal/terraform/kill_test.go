@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/initcache"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/graph"
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
@@ -132,7 +133,7 @@ func child(dir string) int {
 			return err
 		}
 		s.(*session).Watch("mine", func(state []byte) {
-			if err := writeAtomic(filepath.Join(dir, "told"), state); err != nil {
+			if err := initcache.WriteFile(filepath.Join(dir, "told"), state); err != nil {
 				panic(err)
 			}
 		})
@@ -140,7 +141,7 @@ func child(dir string) int {
 		if err := check(applied, err); err != nil {
 			return err
 		}
-		return errors.Join(writeAtomic(filepath.Join(dir, "state"), applied.GetState()), s.Close())
+		return errors.Join(initcache.WriteFile(filepath.Join(dir, "state"), applied.GetState()), s.Close())
 	}()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "child:", err)

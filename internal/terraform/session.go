@@ -39,6 +39,10 @@ type session struct {
 	planned   bool
 	modules   []byte   // SHA-256 of the module files it was given
 	extra     []string // environment of the next command
+
+	complete *provisioner.PlanComplete // of the last plan
+	used     bool                      // the last plan is that of UsePlan
+	refused  bool                      // Terraform refused it
 }
 
 var (
@@ -152,6 +156,7 @@ func (s *session) Plan(ctx context.Context, req *provisioner.PlanRequest) (*prov
 		return nil, errors.New("terraform: Plan before Init")
 	}
 	done := &provisioner.PlanComplete{}
+	s.complete = done
 	var err error
 	done.Timings, err = s.plan(ctx, req, done)
 	done.Error, err = reason(err)
@@ -159,12 +164,7 @@ func (s *session) Plan(ctx context.Context, req *provisioner.PlanRequest) (*prov
 }
 
 func (s *session) plan(ctx context.Context, req *provisioner.PlanRequest, done *provisioner.PlanComplete) ([]*provisioner.Timing, error) {
-	s.workspace, s.planJSON, s.planned = environ.Workspace(req), nil, false
-	s.created = graph.NewCreations()
-	if err := s.provider.setEnv(s.workspace); err != nil {
-		return nil, err
-	}
-	if err := s.writeInputs(req); err != nil {
+	if err := s.setInputs(req); err != nil {
 		return nil, err
 	}
 	for _, i := range graph.Tainted(req.GetState()) {
@@ -200,8 +200,13 @@ func (s *session) plan(ctx context.Context, req *provisioner.PlanRequest, done *
 // must stay below 4 MiB.
 const maxPlanJSON = 2 << 20
 
-// writeInputs writes the state and the variables for Terraform.
-func (s *session) writeInputs(req *provisioner.PlanRequest) error {
+// setInputs passes the inputs of a plan to the provider and to Terraform.
+func (s *session) setInputs(req *provisioner.PlanRequest) error {
+	s.workspace, s.planJSON = environ.Workspace(req), nil
+	s.planned, s.used, s.created = false, false, graph.NewCreations()
+	if err := s.provider.setEnv(s.workspace); err != nil {
+		return err
+	}
 	for _, name := range []string{planFile, stateFile, stateFile + ".backup"} {
 		if err := os.Remove(s.file(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("clear work directory: %w", err)
@@ -230,9 +235,10 @@ func (s *session) Apply(ctx context.Context, _ *provisioner.ApplyRequest) (*prov
 	if err != nil {
 		return nil, err
 	}
-	done.Timings, _, err = s.terraform(ctx, "apply", "apply", "-json", "-no-color", "-input=false", "-lock=false", "-auto-approve", planFile)
+	var r *recorder
+	done.Timings, r, err = s.terraform(ctx, "apply", "apply", "-json", "-no-color", "-input=false", "-lock=false", "-auto-approve", planFile)
 	stop()
-	s.planned = false
+	s.planned, s.refused = false, s.used && err != nil && ctx.Err() == nil && r != nil && !r.applying.Load()
 	state, readErr := readState(s.file(stateFile))
 	if readErr != nil {
 		return nil, errors.Join(err, readErr)

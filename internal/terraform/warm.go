@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -108,26 +107,7 @@ func (s *session) initKey(lock, modules []byte) (string, error) {
 		content, _ := os.ReadFile(filepath.Join(home, ".terraformrc"))
 		fmt.Fprintf(h, "%q\n", content)
 	}
-	err := filepath.WalkDir(s.source(), func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && d.Name() == ".terraform" {
-			return filepath.SkipDir
-		}
-		if d.IsDir() || !require.Affects(d.Name()) {
-			return nil
-		}
-		src, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(s.source(), path)
-		fmt.Fprintf(h, "%q\n", rel)
-		require.Write(h, d.Name(), src)
-		return err
-	})
-	if err != nil {
+	if err := require.WriteDir(h, s.source()); err != nil {
 		return "", fmt.Errorf("read what the template requires: %w", err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

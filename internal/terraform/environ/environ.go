@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -38,6 +40,31 @@ func Daemon(environ []string) []string {
 		kept = append(kept, kv)
 	}
 	return kept
+}
+
+// Base returns Daemon's part of the environment with the plug-in cache below cacheDir.
+func Base(environ []string, cacheDir string) []string {
+	env := Daemon(environ)
+	defaults := map[string]string{
+		"TF_PLUGIN_CACHE_DIR":                            filepath.Join(cacheDir, "plugins"),
+		"TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE": "1",
+	}
+	for i, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		delete(defaults, name)
+		if name != "TF_CLI_CONFIG_FILE" {
+			continue
+		}
+		// Terraform would warn in every command about a missing file.
+		if _, err := os.Stat(value); err != nil {
+			env[i] = name + "=" + os.DevNull
+		}
+	}
+	for k, v := range defaults {
+		env = append(env, k+"="+v)
+	}
+	slices.Sort(env)
+	return env
 }
 
 // Workspace returns the variables that the coder provider reads for a plan.

@@ -284,3 +284,22 @@ func copyFile(from, to string, mode fs.FileMode) (sum string, err error) {
 	_, err = io.Copy(io.MultiWriter(out, h), in)
 	return hex.EncodeToString(h.Sum(nil)), errors.Join(err, out.Close())
 }
+
+// WriteFile writes a file so that no reader sees a partial one.
+func WriteFile(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err // it may have been removed while the job ran
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

@@ -3,6 +3,9 @@ package require
 import (
 	"fmt"
 	"hash"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,6 +20,29 @@ import (
 // Affects reports whether Terraform or OpenTofu reads files of this name.
 func Affects(name string) bool {
 	return templatesource.IsConfiguration(name) || strings.HasSuffix(name, ".tftest.hcl") || strings.HasSuffix(name, ".tfvars")
+}
+
+// WriteDir writes the requirements of the files below a directory to a hash.
+func WriteDir(h hash.Hash, dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && d.Name() == ".terraform" {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !Affects(d.Name()) {
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		fmt.Fprintf(h, "%q\n", rel)
+		Write(h, d.Name(), src)
+		return err
+	})
 }
 
 // Write writes the requirements of a file to a hash, in a form that is independent of
