@@ -46,6 +46,7 @@ var columns = []column{
 	{"secrets of the deployment", true, moveSecrets, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.DbcryptDropSecrets(ctx) }},
 	{"SSH keys of users", true, moveSSHKeys, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.DbcryptDropSSHKeys(ctx) }},
 	{"Terraform states", true, moveStates, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.DbcryptDropStates(ctx) }},
+	{"plans of workspaces", false, movePlans, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.DbcryptDropPlans(ctx) }},
 	{"template versions with sensitive variables", true, moveVariables, dropVariables},
 	{"variables of jobs", false, moveJobVariables, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.DbcryptDropJobVariables(ctx) }},
 	{"agent tokens", false, moveAgentTokens, func(ctx context.Context, q *sqlc.Queries) (int64, error) { return q.DbcryptDropAgentTokens(ctx) }},
@@ -140,6 +141,17 @@ func moveStates(ctx context.Context, q *sqlc.Queries, m move, after uuid.UUID) (
 			return r.BuildID, err
 		}
 		return r.BuildID, q.DbcryptSetState(ctx, sealed, digest, r.BuildID)
+	})
+}
+
+func movePlans(ctx context.Context, q *sqlc.Queries, m move, after uuid.UUID) (uuid.UUID, int64, int64, error) {
+	rows, err := q.DbcryptPlans(ctx, after, m.digest(), m.plain)
+	return forEach(rows, err, func(r sqlc.DbcryptPlansRow) (uuid.UUID, error) {
+		sealed, digest, err := m.bytes(planPlace(r.WorkspaceID), r.Plan, r.PlanKeyID)
+		if err != nil {
+			return r.WorkspaceID, err
+		}
+		return r.WorkspaceID, q.DbcryptSetPlan(ctx, sealed, digest, r.WorkspaceID)
 	})
 }
 

@@ -107,6 +107,18 @@ func (v *Vault) StateUpTo(ctx context.Context, q *sqlc.Queries, workspaceID uuid
 
 func statePlace(buildID uuid.UUID) string { return "workspace_build_states state " + buildID.String() }
 
+// SealPlan seals the plan of the next build of a workspace.
+func (v *Vault) SealPlan(workspaceID uuid.UUID, plan []byte) (sealed []byte, digest string) {
+	return v.Seal(planPlace(workspaceID), plan)
+}
+
+// OpenPlan returns the plan of the next build of a workspace.
+func (v *Vault) OpenPlan(workspaceID uuid.UUID, sealed []byte, digest string) ([]byte, error) {
+	return v.Open(planPlace(workspaceID), sealed, digest)
+}
+
+func planPlace(workspaceID uuid.UUID) string { return "workspace_plans plan " + workspaceID.String() }
+
 // SealVariables returns the variables of a template version with the values of sensitive ones sealed.
 // Defaults are part of the source and stay.
 func (v *Vault) SealVariables(versionID uuid.UUID, vs []codersdk.TemplateVersionVariable) (sealed []codersdk.TemplateVersionVariable, digest string) {

@@ -97,7 +97,7 @@ func message(err error) string {
 
 // prepare returns what a worker needs to run a claimed job.
 func (s *Service) prepare(ctx context.Context, w Worker, job Job) (*provisionerd.AcquiredJob, error) {
-	h, err := s.handler(job.Type)
+	h, err := s.handler(job)
 	if err != nil {
 		return nil, err
 	}
@@ -331,7 +331,9 @@ func (d *dispatcher) claim(ctx context.Context, like Worker, waiters []*waiter) 
 	out := make([]claimed, 0, len(rows))
 	for _, r := range rows {
 		out = append(out, claimed{jobOf(r.ProvisionerJob, r.Tags), *r.ProvisionerJob.WorkerID})
-		d.s.serve(r.ProvisionerJob.InitiatorID)
+		if r.ProvisionerJob.Priority != ClassAhead {
+			d.s.serve(r.ProvisionerJob.InitiatorID)
+		}
 	}
 	return out, nil
 }

@@ -83,7 +83,7 @@ func (s *Service) update(ctx context.Context, w Worker, fence int64, req *provis
 		}
 		resp = &provisionerd.UpdateJobResponse{}
 		if hasResult(req) {
-			h, err := s.handler(job.Type)
+			h, err := s.handler(job)
 			if err != nil {
 				return err
 			}
@@ -120,7 +120,7 @@ func (s *Service) Complete(ctx context.Context, w Worker, fence int64, done *pro
 		if kindOfCompleted(done) != j.Type {
 			return refused{codersdk.Invalid("type", "the result is not that of a %s job", j.Type)}
 		}
-		h, err := s.handler(j.Type)
+		h, err := s.handler(j)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func kindOfCompleted(done *provisionerd.CompletedJob) codersdk.ProvisionerJobTyp
 		return codersdk.ProvisionerJobTypeWorkspaceBuild
 	case *provisionerd.CompletedJob_TemplateImport_:
 		return codersdk.ProvisionerJobTypeTemplateVersionImport
-	case *provisionerd.CompletedJob_TemplateDryRun_:
+	case *provisionerd.CompletedJob_TemplateDryRun_, *provisionerd.CompletedJob_WorkspacePlan:
 		return codersdk.ProvisionerJobTypeTemplateVersionDryRun
 	}
 	return ""
@@ -195,7 +195,7 @@ type outcome struct{ canceled bool }
 
 // fail ends a locked job without success.
 func (s *Service) fail(ctx context.Context, q *sqlc.Queries, j Job, failed *provisionerd.FailedJob, o outcome) error {
-	h, err := s.handler(j.Type)
+	h, err := s.handler(j)
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (s *Service) changed(ctx context.Context, j Job) {
 	if j.TemplateID != uuid.Nil {
 		s.Wake(j.OrganizationID) // the job's end may have released another build
 	}
-	if h, ok := s.handlers[j.Type]; ok {
+	if h, err := s.handler(j); err == nil {
 		h.Changed(context.WithoutCancel(ctx), j)
 	}
 }

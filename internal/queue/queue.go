@@ -26,6 +26,7 @@ type Job struct {
 	Input                                   json.RawMessage
 	CreatedAt, StartedAt                    time.Time
 	Fence                                   int64
+	Priority                                int16             // of NewJob
 	TemplateID                              uuid.UUID         // template whose limit applies; Nil for none
 	Canceled                                bool              // of Handler.Fail: a user canceled the job
 	Trace                                   map[string]string // trace context of the request that created the job; empty without one
@@ -37,7 +38,7 @@ type NewJob struct {
 	Type                                    codersdk.ProvisionerJobType
 	Provisioner                             string        // terraform or echo
 	Tags                                    codersdk.Tags // normalized
-	Priority                                int16         // lower first: 0 for requests of users, 1 for automatic jobs
+	Priority                                int16         // lower first: 0 for requests of users, 1 for automatic jobs, or ClassAhead
 	TemplateID                              uuid.UUID     // for a build: template whose limit applies; Nil for none
 	Input                                   any           // encoded as JSON; contains the fields of codersdk.ProvisionerJobInput
 }

@@ -32,7 +32,7 @@ func (s *Service) CommitQuota(ctx context.Context, w Worker, fence int64, job st
 		if err != nil {
 			return err
 		}
-		h, err := s.handler(j.Type)
+		h, err := s.handler(j)
 		if err != nil {
 			return err
 		}

@@ -119,7 +119,7 @@ func (s *Service) keepLeftover(ctx context.Context, q *sqlc.Queries, job Job, l 
 	if len(l.State) == 0 {
 		return false, nil
 	}
-	h, err := s.handler(job.Type)
+	h, err := s.handler(job)
 	if err != nil {
 		return false, err
 	}

@@ -60,6 +60,7 @@ type Config struct {
 type Service struct {
 	Config
 	handlers map[codersdk.ProvisionerJobType]Handler
+	ahead    Handler // nil without plans ahead
 
 	mu          sync.Mutex
 	dispatchers map[uuid.UUID]*dispatcher
@@ -138,11 +139,14 @@ func (s *Service) Stop(ctx context.Context) error {
 	}
 }
 
-func (s *Service) handler(kind codersdk.ProvisionerJobType) (Handler, error) {
-	if h, ok := s.handlers[kind]; ok {
+func (s *Service) handler(j Job) (Handler, error) {
+	if j.Priority == ClassAhead && s.ahead != nil {
+		return s.ahead, nil
+	}
+	if h, ok := s.handlers[j.Type]; ok {
 		return h, nil
 	}
-	return nil, codersdk.Errorf(codersdk.CodeInternal, "No handler for jobs of type %q", kind)
+	return nil, codersdk.Errorf(codersdk.CodeInternal, "No handler for jobs of type %q", j.Type)
 }
 
 // jobOf returns the Job of a row.
@@ -150,7 +154,7 @@ func jobOf(r sqlc.ProvisionerJob, tags codersdk.Tags) Job {
 	j := Job{
 		ID: r.ID, OrganizationID: r.OrganizationID, InitiatorID: r.InitiatorID, FileID: r.FileID,
 		Type: codersdk.ProvisionerJobType(r.Type), Provisioner: r.Provisioner, Tags: tags, Input: r.Input,
-		CreatedAt: r.CreatedAt, Fence: r.Fence, Trace: r.Trace,
+		CreatedAt: r.CreatedAt, Fence: r.Fence, Trace: r.Trace, Priority: r.Priority,
 	}
 	if r.TemplateID != nil {
 		j.TemplateID = *r.TemplateID

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
-	"github.com/seed-2a7f8fe7/coder/internal/terraform/initcache"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/graph"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/initcache"
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 

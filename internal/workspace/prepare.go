@@ -11,6 +11,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace/savedplan"
 )
 
 // builds is the queue's Handler of workspace builds.
@@ -28,54 +29,66 @@ func (s builds) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Acqui
 	if err != nil {
 		return nil, fmt.Errorf("read the source of the template: %w", err)
 	}
-	out := &provisionerd.AcquiredJob_WorkspaceBuild{LogLevel: string(in.LogLevel)}
-	var user string
-	var build sqlc.WorkspaceBuild
-	var owner uuid.UUID
+	var g gathered
 	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
-		r, err := q.BuildForProvisioner(ctx, in.WorkspaceBuildID)
-		if err != nil {
+		var err error
+		if g, err = s.gather(ctx, q, in); err != nil || !s.PlanAhead {
 			return err
 		}
-		user = r.Username
-		b := r.WorkspaceBuild
-		build, owner = b, r.Workspace.OwnerID
-		out.WorkspaceBuildId, out.WorkspaceName = b.ID.String(), r.Workspace.Name
-		out.RichParameterValues = wireParameters(b.Parameters)
-		variables, err := s.Vault.OpenVariables(b.TemplateVersionID, r.Variables, r.VariablesKeyID)
-		if err != nil {
-			return err
-		}
-		out.VariableValues = wireVariables(variables)
-		if out.Metadata, err = s.metadata(ctx, q, r); err != nil {
-			return err
-		}
-		if err := s.setPrebuiltStage(ctx, q, in, r, out.Metadata); err != nil {
-			return err
-		}
-		if b.BuildNumber > 1 {
-			previous, err := q.BuildByNumber(ctx, b.WorkspaceID, b.BuildNumber-1)
-			if err != nil {
-				return err
-			}
-			out.PreviousParameterValues = wireParameters(previous.Parameters)
-		}
-		out.State, err = s.Vault.StateUpTo(ctx, q, b.WorkspaceID, b.BuildNumber)
-		if codersdk.Is(err, codersdk.CodeNotFound) {
-			err = nil // nothing was ever built
-		}
+		g.out.SavedPlan, err = savedplan.Take(ctx, q, s.Vault, in.WorkspaceID, savedplan.Key(source, g.out), s.now())
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("gather the inputs of build %s: %w", in.WorkspaceBuildID, err)
 	}
-	if out.ExternalAuthProviders, err = s.linkTokens(ctx, build, owner); err != nil {
+	if g.out.ExternalAuthProviders, err = s.linkTokens(ctx, g.row.WorkspaceBuild, g.row.Workspace.OwnerID); err != nil {
 		return nil, err
 	}
 	return &provisionerd.AcquiredJob{
-		UserName: user, TemplateSourceArchive: source, TraceMetadata: map[string]string{},
-		Type: &provisionerd.AcquiredJob_WorkspaceBuild_{WorkspaceBuild: out},
+		UserName: g.row.Username, TemplateSourceArchive: source, TraceMetadata: map[string]string{},
+		Type: &provisionerd.AcquiredJob_WorkspaceBuild_{WorkspaceBuild: g.out},
 	}, nil
+}
+
+// gathered is the inputs of a build from the database.
+type gathered struct {
+	row sqlc.BuildForProvisionerRow
+	out *provisionerd.AcquiredJob_WorkspaceBuild
+}
+
+// gather reads the inputs of a build, except its source and tokens of external providers.
+func (s builds) gather(ctx context.Context, q *sqlc.Queries, in input) (g gathered, err error) {
+	r, err := q.BuildForProvisioner(ctx, in.WorkspaceBuildID)
+	if err != nil {
+		return g, err
+	}
+	b := r.WorkspaceBuild
+	out := &provisionerd.AcquiredJob_WorkspaceBuild{
+		LogLevel: string(in.LogLevel), WorkspaceBuildId: b.ID.String(), WorkspaceName: r.Workspace.Name, RichParameterValues: wireParameters(b.Parameters),
+	}
+	variables, err := s.Vault.OpenVariables(b.TemplateVersionID, r.Variables, r.VariablesKeyID)
+	if err != nil {
+		return g, err
+	}
+	out.VariableValues = wireVariables(variables)
+	if out.Metadata, err = s.metadata(ctx, q, r); err != nil {
+		return g, err
+	}
+	if err := s.setPrebuiltStage(ctx, q, in, r, out.Metadata); err != nil {
+		return g, err
+	}
+	if b.BuildNumber > 1 {
+		previous, err := q.BuildByNumber(ctx, b.WorkspaceID, b.BuildNumber-1)
+		if err != nil {
+			return g, err
+		}
+		out.PreviousParameterValues = wireParameters(previous.Parameters)
+	}
+	out.State, err = s.Vault.StateUpTo(ctx, q, b.WorkspaceID, b.BuildNumber)
+	if codersdk.Is(err, codersdk.CodeNotFound) {
+		err = nil // nothing was ever built
+	}
+	return gathered{row: r, out: out}, err
 }
 
 func readInput(job queue.Job) (in input, err error) {

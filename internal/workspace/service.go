@@ -65,6 +65,8 @@ type Config struct {
 	Vault     *dbcrypt.Vault // encrypts states, variables and tokens; nil stores them in clear
 	// Links are the owners' links to providers of external authentication. Nil passes no tokens.
 	Links Links
+	// PlanAhead makes starts use the plans of package savedplan.
+	PlanAhead bool
 	// AllowRenames allows renames of workspaces, which templates that name volumes
 	// after workspaces do not support (--allow-workspace-renames).
 	AllowRenames bool

@@ -152,3 +152,14 @@ SELECT value, key_id FROM provisioner_job_variables WHERE job_id = $1;
 
 -- name: JobVariablesDelete :exec
 DELETE FROM provisioner_job_variables WHERE job_id = $1;
+
+-- name: DbcryptPlans :many
+SELECT workspace_id, plan, plan_key_id FROM workspace_plans
+WHERE workspace_id > @after AND octet_length(plan) > 0 AND plan_key_id <> @digest::text AND (NOT @plain::boolean OR plan_key_id = '')
+ORDER BY workspace_id LIMIT 20 FOR UPDATE;
+
+-- name: DbcryptSetPlan :exec
+UPDATE workspace_plans SET plan = @plan, plan_key_id = @plan_key_id WHERE workspace_id = @workspace_id;
+
+-- name: DbcryptDropPlans :execrows
+DELETE FROM workspace_plans WHERE plan_key_id <> '';

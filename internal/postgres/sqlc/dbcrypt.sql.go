@@ -74,6 +74,18 @@ func (q *Queries) DbcryptDropKeys(ctx context.Context) (int64, error) {
 	return result.RowsAffected(), nil
 }
 
+const dbcryptDropPlans = `-- name: DbcryptDropPlans :execrows
+DELETE FROM workspace_plans WHERE plan_key_id <> ''
+`
+
+func (q *Queries) DbcryptDropPlans(ctx context.Context) (int64, error) {
+	result, err := q.db.Exec(ctx, dbcryptDropPlans)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const dbcryptDropSSHKeys = `-- name: DbcryptDropSSHKeys :execrows
 UPDATE users SET ssh_private_key = '', ssh_private_key_key_id = '', ssh_public_key = '' WHERE ssh_private_key_key_id <> ''
 `
@@ -263,6 +275,38 @@ func (q *Queries) DbcryptLinks(ctx context.Context, digest string, plain bool) (
 	return items, nil
 }
 
+const dbcryptPlans = `-- name: DbcryptPlans :many
+SELECT workspace_id, plan, plan_key_id FROM workspace_plans
+WHERE workspace_id > $1 AND octet_length(plan) > 0 AND plan_key_id <> $2::text AND (NOT $3::boolean OR plan_key_id = '')
+ORDER BY workspace_id LIMIT 20 FOR UPDATE
+`
+
+type DbcryptPlansRow struct {
+	WorkspaceID uuid.UUID
+	Plan        []byte
+	PlanKeyID   string
+}
+
+func (q *Queries) DbcryptPlans(ctx context.Context, after uuid.UUID, digest string, plain bool) ([]DbcryptPlansRow, error) {
+	rows, err := q.db.Query(ctx, dbcryptPlans, after, digest, plain)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []DbcryptPlansRow{}
+	for rows.Next() {
+		var i DbcryptPlansRow
+		if err := rows.Scan(&i.WorkspaceID, &i.Plan, &i.PlanKeyID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const dbcryptRegister = `-- name: DbcryptRegister :exec
 INSERT INTO dbcrypt_keys (digest, test) VALUES ($1, $2)
 ON CONFLICT (digest) DO UPDATE SET test = excluded.test, revoked_at = NULL WHERE dbcrypt_keys.revoked_at IS NOT NULL
@@ -401,6 +445,15 @@ func (q *Queries) DbcryptSetKey(ctx context.Context, arg DbcryptSetKeyParams) er
 		arg.Feature,
 		arg.Sequence,
 	)
+	return err
+}
+
+const dbcryptSetPlan = `-- name: DbcryptSetPlan :exec
+UPDATE workspace_plans SET plan = $1, plan_key_id = $2 WHERE workspace_id = $3
+`
+
+func (q *Queries) DbcryptSetPlan(ctx context.Context, plan []byte, planKeyID string, workspaceID uuid.UUID) error {
+	_, err := q.db.Exec(ctx, dbcryptSetPlan, plan, planKeyID, workspaceID)
 	return err
 }
 

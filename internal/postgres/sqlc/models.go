@@ -940,6 +940,17 @@ type WorkspaceFavorite struct {
 	WorkspaceID uuid.UUID
 }
 
+type WorkspacePlan struct {
+	WorkspaceID uuid.UUID
+	JobID       *uuid.UUID
+	BuildNumber int32
+	Key         []byte
+	Plan        []byte
+	PlanKeyID   string
+	Reason      string
+	MadeAt      time.Time
+}
+
 type WorkspacePortShare struct {
 	WorkspaceID uuid.UUID
 	AgentName   string

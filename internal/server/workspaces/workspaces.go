@@ -14,6 +14,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/option"
+	"github.com/seed-2a7f8fe7/coder/internal/planahead"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/prebuild"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
@@ -30,6 +31,7 @@ type Config struct {
 	Quiet                 calendar.Quiet // when workspaces that must stop once a day do
 	AutobuildPollInterval time.Duration  // between checks of schedules; 0: a minute
 	Prebuilds             Prebuilds
+	PlansAhead            int // plans of the next start of stopped workspaces; 0: none
 
 	HostnameSuffix string   // of workspaces in SSH configurations, "coder"
 	HostnamePrefix string   // "": "coder."
@@ -47,6 +49,9 @@ type Prebuilds struct {
 	FailureLimit int
 }
 
+// maxPlansAhead bounds what the database stores of plans, of at most 3 MiB each.
+const maxPlansAhead = 10_000
+
 // Check refuses values out of range.
 func (c Config) Check() error {
 	p := c.Prebuilds
@@ -57,6 +62,8 @@ func (c Config) Check() error {
 	case p.Interval < 0 || p.Backoff < 0 || p.Lookback < 0:
 		return codersdk.Errorf(codersdk.CodeInvalid,
 			"--workspace-prebuilds-reconciliation-interval, its backoff interval and its lookback period cannot be negative")
+	case c.PlansAhead < 0 || c.PlansAhead > maxPlansAhead:
+		return codersdk.Errorf(codersdk.CodeInvalid, "--workspace-plans-ahead must be between 0 and %d", maxPlansAhead)
 	case p.FailureLimit < 0:
 		return codersdk.Errorf(codersdk.CodeInvalid, "--workspace-prebuilds-failure-hard-limit cannot be negative; 0 is no limit")
 	}
@@ -83,6 +90,7 @@ type Group struct {
 	Workspaces *workspace.Service
 	Prebuilds  *prebuild.Service
 	schedule   *schedule.Service
+	ahead      *planahead.Service
 }
 
 // New creates the group.
@@ -93,7 +101,7 @@ func New(b *base.Base, c Config, users *identity.Service, jobs *queue.Service, l
 	})}
 	g.Workspaces = workspace.New(workspace.Config{
 		Store: b.Store, Vault: b.Vault, Queue: jobs, Hub: b.Hub, Log: b.Logger("workspace"), Now: b.Now, AccessURL: b.AccessURL, Registerer: b.WhenMeasured(),
-		AllowRenames: c.AllowRenames, AllowDebugLogs: c.TerraformDebug, Quiet: c.Quiet,
+		PlanAhead: c.PlansAhead > 0, AllowRenames: c.AllowRenames, AllowDebugLogs: c.TerraformDebug, Quiet: c.Quiet,
 		OwnerToken: func(ctx context.Context, q *sqlc.Queries, ownerID, buildID uuid.UUID) (string, error) {
 			return users.BuildToken(ctx, q, ownerID, buildID, "")
 		},
@@ -107,6 +115,9 @@ func New(b *base.Base, c Config, users *identity.Service, jobs *queue.Service, l
 		Store: b.Store, Workspaces: g.Workspaces, Hub: b.Hub, Log: b.Logger("prebuild"), Now: b.Now, Registerer: b.Registry, Interval: c.Prebuilds.Interval,
 		Rules: prebuild.Rules{Backoff: c.Prebuilds.Backoff, Lookback: c.Prebuilds.Lookback, Limit: c.Prebuilds.FailureLimit},
 	})
+	g.ahead = planahead.New(planahead.Config{
+		Store: b.Store, Queue: jobs, Workspaces: g.Workspaces, Hub: b.Hub, Log: b.Logger("planahead"), Now: b.Now, Plans: c.PlansAhead,
+	})
 	return g
 }
 
@@ -115,5 +126,6 @@ func (g *Group) Services() []lifecycle.Named {
 	return []lifecycle.Named{
 		{Name: "schedules of workspaces", Service: g.schedule},
 		{Name: "prebuilt workspaces", Service: g.Prebuilds},
+		{Name: "plans ahead", Service: g.ahead},
 	}
 }

@@ -1,0 +1,91 @@
+-- Plans ahead. Their jobs are dry runs of class 2, after those of users (0) and automatic
+-- ones (1).
+
+-- name: PlanAheadNext :many
+-- The stopped workspace that was used last and needs a plan: among the first max_plans that can
+-- have one, those without a plan after their last build, or with one from before a time.
+SELECT r.id, r.build_number FROM (
+    SELECT w.id, w.last_used_at, b.build_number, p.workspace_id IS NOT NULL AND p.build_number = b.build_number AND p.made_at >= sqlc.arg(since)::timestamptz AS known,
+        coalesce(p.reason, '') AS reason
+    FROM workspaces w
+    JOIN workspace_builds b ON b.workspace_id = w.id AND b.current AND b.transition = 'stop'
+    JOIN provisioner_jobs j ON j.id = b.job_id AND j.status = 'succeeded' AND j.provisioner = 'terraform'
+    JOIN users u ON u.id = w.owner_id AND NOT u.is_system AND u.status = 'active' AND u.deleted_at IS NULL
+    LEFT JOIN workspace_plans p ON p.workspace_id = w.id
+    WHERE w.deleted_at IS NULL AND w.dormant_at IS NULL
+        AND NOT coalesce(p.reason <> '' AND p.build_number = b.build_number AND p.made_at >= sqlc.arg(since)::timestamptz, false)
+    ORDER BY w.last_used_at DESC, w.id
+    LIMIT sqlc.arg(max_plans)
+) r
+WHERE NOT r.known
+ORDER BY r.last_used_at DESC, r.id
+LIMIT 1;
+
+-- name: PlanAheadUnfinished :many
+-- The jobs that plan ahead, pending and running.
+SELECT id, organization_id FROM provisioner_jobs
+WHERE completed_at IS NULL AND canceled_at IS NULL AND priority = 2;
+
+-- name: PlanAheadWaiting :one
+-- Reports whether a job of another class waits for a provisioner.
+SELECT EXISTS (SELECT FROM provisioner_jobs WHERE started_at IS NULL AND completed_at IS NULL AND NOT held AND priority < 2);
+
+-- name: PlanAheadIdle :one
+-- The number of idle slots of connected provisioners that can run a job.
+SELECT coalesce(sum(greatest(d.slots - r.jobs, 0)), 0)::bigint AS slots
+FROM provisioner_daemons d
+CROSS JOIN LATERAL (
+    SELECT count(*) AS jobs FROM provisioner_jobs j
+    WHERE j.started_at IS NOT NULL AND j.completed_at IS NULL AND (j.worker_id = d.id
+        OR d.shared_id IS NOT NULL AND j.worker_id IN (SELECT t.id FROM provisioner_daemons t WHERE t.shared_id = d.shared_id))
+) r
+WHERE d.organization_id = sqlc.arg(organization_id) AND sqlc.arg(provisioner)::text = ANY (d.provisioners)
+    AND d.last_seen_at > now() - sqlc.arg(stale_ms)::bigint * interval '1 millisecond'
+    AND CASE WHEN sqlc.arg(tags)::jsonb = '{"scope": "organization", "owner": ""}' THEN d.tags = sqlc.arg(tags)::jsonb ELSE sqlc.arg(tags)::jsonb <@ d.tags END;
+
+-- name: PlanAheadPut :exec
+-- Records the job that plans, or why there is no plan.
+INSERT INTO workspace_plans (workspace_id, job_id, build_number, reason, made_at)
+VALUES (@workspace_id, sqlc.narg(job_id), @build_number, @reason, @now)
+ON CONFLICT (workspace_id) DO UPDATE SET job_id = excluded.job_id, build_number = excluded.build_number, key = '', plan = '', plan_key_id = '',
+    reason = excluded.reason, made_at = excluded.made_at;
+
+-- name: PlanAheadSetKey :execrows
+-- Records the key of the plan that a job is about to make.
+UPDATE workspace_plans SET key = @key, build_number = @build_number WHERE workspace_id = @workspace_id AND job_id = @job_id::uuid;
+
+-- name: PlanAheadOf :one
+SELECT * FROM workspace_plans WHERE job_id = @job_id::uuid;
+
+-- name: PlanAheadMade :execrows
+-- Stores the plan of a job, unless a build of the workspace began meanwhile.
+UPDATE workspace_plans p SET plan = @plan, plan_key_id = @plan_key_id, made_at = @now
+WHERE p.job_id = @job_id::uuid AND NOT EXISTS (
+    SELECT FROM workspace_builds b WHERE b.workspace_id = p.workspace_id AND b.build_number > p.build_number);
+
+-- name: PlanAheadFailed :exec
+UPDATE workspace_plans SET reason = @reason, made_at = @now WHERE job_id = @job_id::uuid;
+
+-- name: PlanAheadCanceled :exec
+-- Forgets a job that was canceled, so that the workspace is planned again.
+DELETE FROM workspace_plans WHERE job_id = @job_id::uuid;
+
+-- name: PlanAheadTake :one
+-- Removes and returns the plan of a workspace whose build begins.
+DELETE FROM workspace_plans WHERE workspace_id = @workspace_id RETURNING *;
+
+-- name: PlanAheadDropJob :exec
+DELETE FROM provisioner_jobs WHERE id = @id AND completed_at IS NOT NULL AND priority = 2;
+
+-- name: PlanAheadTrim :execrows
+-- Removes what is older than a time, what is left of deleted workspaces, and the oldest plans
+-- beyond a number, with their jobs.
+WITH gone AS (
+    DELETE FROM workspace_plans p
+    WHERE p.made_at < sqlc.arg(since)::timestamptz
+        OR EXISTS (SELECT FROM workspaces w WHERE w.id = p.workspace_id AND w.deleted_at IS NOT NULL)
+        OR p.workspace_id IN (SELECT o.workspace_id FROM workspace_plans o WHERE octet_length(o.plan) > 0
+            ORDER BY o.made_at DESC, o.workspace_id OFFSET sqlc.arg(max_plans)::integer)
+    RETURNING p.job_id
+)
+DELETE FROM provisioner_jobs j USING gone WHERE j.id = gone.job_id AND j.completed_at IS NOT NULL;
