@@ -62,7 +62,7 @@ func TestMainJob(t *testing.T) {
 	}
 }
 
-func follow(t *testing.T, c *codersdk.Client, path string) string {
+func follow(t testing.TB, c *codersdk.Client, path string) string {
 	t.Helper()
 	var b strings.Builder
 	if err := codersdk.Follow(t.Context(), c, path, url.Values{"follow": {"true"}}, func(l codersdk.ProvisionerJobLog) error {
