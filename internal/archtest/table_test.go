@@ -21,7 +21,7 @@ var tiers = []tier{
 	}, []string{"codersdk", "api/...", "internal/lifecycle", "internal/replicatoken", "internal/tracing"}},
 	{3, "use cases", []string{
 		"internal/notification/...",
-		"internal/workspaceapp", "internal/audit", "internal/connection", "internal/deployment", "internal/externalauth", "internal/mirror", "internal/oauth2provider/...", "internal/gallery", "internal/health", "internal/identity/...", "internal/insight/...", "internal/keyring", "internal/login", "internal/metrics", "internal/organization", "internal/scim", "internal/serviceaccount", "internal/orgrule", "internal/parameter", "internal/prebuild", "internal/presence", "internal/proxy", "internal/queue", "internal/resource", "internal/schedule", "internal/fairshare", "internal/queue/position",
+		"internal/workspaceapp", "internal/audit", "internal/connection", "internal/deployment", "internal/externalauth", "internal/mirror", "internal/oauth2provider/...", "internal/gallery", "internal/health", "internal/identity/...", "internal/insight/...", "internal/keyring", "internal/login", "internal/metrics", "internal/organization", "internal/scim", "internal/serviceaccount", "internal/orgrule", "internal/parameter", "internal/planahead", "internal/prebuild", "internal/presence", "internal/proxy", "internal/queue", "internal/resource", "internal/schedule", "internal/fairshare", "internal/queue/position",
 		"internal/template", "internal/dbcrypt", "internal/usersecret/...", "internal/workspace/...",
 	}, []string{
 		"internal/tracing",
@@ -57,6 +57,7 @@ var exceptions = map[string]map[string]string{
 	"internal/terraform":            {"internal/rule/templatesource": "which files are configuration", "internal/archive": "template sources", "internal/tfprovider": "the provider it attaches to", "internal/filelock": "processes share the cache directory"},
 	"internal/tracing/otlp":         {"internal/redact": "no secret is exported"},
 	"internal/netcheck":             {"internal/tunnel": "what STUN servers answer"},
+	"internal/terraform/ahead":      {"internal/rule/templatesource": "which files are configuration", "internal/terraform/form": "how deep a source may nest"},
 	"internal/terraform/handover":   {"internal/rule/templatesource": "which files are configuration", "internal/terraform/form": "how deep a source may nest"},
 	"internal/terraform/initcache":  {"internal/filelock": "processes share the store"},
 	"internal/template":             {"internal/parameter": "what forms ask for", "internal/queue": "import and dry-run jobs", "internal/resource": "what an import would make", "internal/organization": "whom access lists name"},
@@ -66,6 +67,7 @@ var exceptions = map[string]map[string]string{
 	"internal/workspace":            {"internal/parameter": "what builds are held to", "internal/queue": "build jobs", "internal/resource": "what a build made", "internal/organization": "whom access lists name"},
 	"internal/httpapi":              {"internal/lifecycle": "pings of open streams"},
 	"internal/health":               {"internal/deployment": "settings of the site"},
+	"internal/planahead":            {"internal/queue": "the jobs that plan", "internal/workspace": "the builds that it plans", "internal/workspace/savedplan": "where plans are kept"},
 	"internal/prebuild":             {"internal/deployment": "settings of the site", "internal/workspace": "what it makes and deletes"},
 	"internal/presence":             {"internal/resource": "agents are resources' children"},
 	"internal/login":                {"internal/identity": "who people are here", "internal/organization": "access lists that forget who leaves"},
@@ -207,7 +209,7 @@ var (
 		"internal/agent":           9,                           // everything that a workspace is served, each of a package of its own
 		"internal/httpapi":         24, "internal/agentapi": 12, // edges
 		"internal/server":        10,                                                                                                                                                                                                                                             // it assembles the groups
-		"internal/server/agents": 12, "internal/server/apps": 9, "internal/server/directory": 10, "internal/server/notifications": 13, "internal/server/observability": 13, "internal/server/provisioning": 12, "internal/server/sessions": 11, "internal/server/workspaces": 12, // each assembles a group and declares its options
+		"internal/server/agents": 12, "internal/server/apps": 9, "internal/server/directory": 10, "internal/server/notifications": 13, "internal/server/observability": 13, "internal/server/provisioning": 12, "internal/server/sessions": 11, "internal/server/workspaces": 13, // each assembles a group and declares its options
 		"internal/identity":   9,  // accounts, sessions and tokens, what they leave in access lists, and what users are notified of
 		"internal/prebuild":   9,  // settings, workspaces and what users are notified of
 		"internal/cli/server": 10, // the server, the proxy and the commands of the database

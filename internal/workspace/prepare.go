@@ -12,6 +12,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace/savedplan"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace/wire"
 )
 
 // builds is the queue's Handler of workspace builds.
@@ -64,13 +65,13 @@ func (s builds) gather(ctx context.Context, q *sqlc.Queries, in input) (g gather
 	}
 	b := r.WorkspaceBuild
 	out := &provisionerd.AcquiredJob_WorkspaceBuild{
-		LogLevel: string(in.LogLevel), WorkspaceBuildId: b.ID.String(), WorkspaceName: r.Workspace.Name, RichParameterValues: wireParameters(b.Parameters),
+		LogLevel: string(in.LogLevel), WorkspaceBuildId: b.ID.String(), WorkspaceName: r.Workspace.Name, RichParameterValues: wire.Parameters(b.Parameters),
 	}
 	variables, err := s.Vault.OpenVariables(b.TemplateVersionID, r.Variables, r.VariablesKeyID)
 	if err != nil {
 		return g, err
 	}
-	out.VariableValues = wireVariables(variables)
+	out.VariableValues = wire.Variables(variables)
 	if out.Metadata, err = s.metadata(ctx, q, r); err != nil {
 		return g, err
 	}
@@ -82,7 +83,7 @@ func (s builds) gather(ctx context.Context, q *sqlc.Queries, in input) (g gather
 		if err != nil {
 			return g, err
 		}
-		out.PreviousParameterValues = wireParameters(previous.Parameters)
+		out.PreviousParameterValues = wire.Parameters(previous.Parameters)
 	}
 	out.State, err = s.Vault.StateUpTo(ctx, q, b.WorkspaceID, b.BuildNumber)
 	if codersdk.Is(err, codersdk.CodeNotFound) {
@@ -99,12 +100,12 @@ func readInput(job queue.Job) (in input, err error) {
 // metadata returns the data of the workspace, its owner and this build for templates. (TF-01)
 func (s builds) metadata(ctx context.Context, q *sqlc.Queries, r sqlc.BuildForProvisionerRow) (*provisioner.Metadata, error) {
 	w, b := r.Workspace, r.WorkspaceBuild
-	roles, err := ownerRoles(ctx, q, w.OwnerID, r.Roles)
+	roles, err := wire.Roles(ctx, q, w.OwnerID, r.Roles)
 	if err != nil {
 		return nil, err
 	}
 	m := &provisioner.Metadata{
-		CoderUrl: s.AccessURL.String(), WorkspaceTransition: wireTransition(b.Transition), WorkspaceName: w.Name,
+		CoderUrl: s.AccessURL.String(), WorkspaceTransition: wire.Transition(b.Transition), WorkspaceName: w.Name,
 		WorkspaceOwner: r.Username, WorkspaceId: w.ID.String(), WorkspaceOwnerId: w.OwnerID.String(),
 		WorkspaceOwnerEmail: r.Email, WorkspaceOwnerName: r.OwnerFullName, TemplateName: r.TemplateName,
 		TemplateVersion: r.VersionName, TemplateId: w.TemplateID.String(), TemplateVersionId: b.TemplateVersionID.String(),
@@ -128,55 +129,6 @@ func (s builds) metadata(ctx context.Context, q *sqlc.Queries, r sqlc.BuildForPr
 		}
 	}
 	return m, nil
-}
-
-// ownerRoles returns all roles of the owner, including the implicit ones.
-func ownerRoles(ctx context.Context, q *sqlc.Queries, ownerID uuid.UUID, site []string) ([]*provisioner.Role, error) {
-	roles := []*provisioner.Role{{Name: "member"}}
-	for _, r := range site {
-		roles = append(roles, &provisioner.Role{Name: r})
-	}
-	members, err := q.BuildOwnerMemberships(ctx, ownerID)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range members {
-		org := m.OrganizationID.String()
-		roles = append(roles, &provisioner.Role{Name: "organization-member", OrgId: org})
-		for _, r := range m.Roles {
-			roles = append(roles, &provisioner.Role{Name: r, OrgId: org})
-		}
-	}
-	return roles, nil
-}
-
-func wireTransition(t string) provisioner.WorkspaceTransition {
-	switch codersdk.WorkspaceTransition(t) {
-	case codersdk.WorkspaceTransitionStop:
-		return provisioner.WorkspaceTransition_STOP
-	case codersdk.WorkspaceTransitionDelete:
-		return provisioner.WorkspaceTransition_DESTROY
-	}
-	return provisioner.WorkspaceTransition_START
-}
-
-func wireParameters(ps []codersdk.WorkspaceBuildParameter) []*provisioner.RichParameterValue {
-	out := make([]*provisioner.RichParameterValue, 0, len(ps))
-	for _, p := range ps {
-		out = append(out, &provisioner.RichParameterValue{Name: p.Name, Value: p.Value})
-	}
-	return out
-}
-
-func wireVariables(vs []codersdk.TemplateVersionVariable) []*provisioner.VariableValue {
-	out := make([]*provisioner.VariableValue, 0, len(vs))
-	for _, v := range vs {
-		if !v.IsSet() {
-			continue
-		}
-		out = append(out, &provisioner.VariableValue{Name: v.Name, Value: v.Value, Sensitive: v.Sensitive})
-	}
-	return out
 }
 
 // providerToken returns the last access token of the owner's identity provider, for

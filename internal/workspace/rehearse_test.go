@@ -128,7 +128,9 @@ func TestAPlanIsUsedOnlyForTheSameInputs(t *testing.T) {
 		func() {
 			h.exec(`UPDATE template_versions SET variables = jsonb_set(variables, '{0,value}', to_jsonb($1::text)) WHERE variables <> '[]'`, word())
 		},
-		func() { request.TemplateVersionID, request.RichParameterValues = versions[rand.IntN(len(versions))], nil },
+		func() {
+			request.TemplateVersionID, request.RichParameterValues = versions[rand.IntN(len(versions))], nil
+		},
 		func() {
 			request.TemplateVersionID, request.RichParameterValues = versions[1], []codersdk.WorkspaceBuildParameter{{Name: "size", Value: word()}}
 		},

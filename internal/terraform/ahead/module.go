@@ -215,9 +215,10 @@ func step(t hcl.Traversal, i int) string {
 // functions are those whose results depend on their arguments only, and those that are
 // known only during the apply.
 var functions = strings.Fields(`abs ceil floor log max min parseint pow signum
-chomp endswith format formatlist indent join lower regex regexall replace split startswith strcontains strrev substr title trim trimprefix trimsuffix trimspace upper
-alltrue anytrue chunklist coalesce coalescelist compact concat contains distinct element flatten index keys length list lookup map matchkeys merge one range reverse
-setintersection setproduct setsubtract setunion slice sort sum transpose values zipmap
+chomp endswith format formatlist indent join lower regex regexall replace split startswith strcontains strrev substr
+title trim trimprefix trimsuffix trimspace upper
+alltrue anytrue chunklist coalesce coalescelist compact concat contains distinct element flatten index keys length list lookup map matchkeys merge
+one range reverse setintersection setproduct setsubtract setunion slice sort sum transpose values zipmap
 base64decode base64encode base64gzip csvdecode jsondecode jsonencode textdecodebase64 textencodebase64 urlencode urldecode yamldecode yamlencode
 basename dirname formatdate timeadd timecmp base64sha256 base64sha512 md5 rsadecrypt sha1 sha256 sha512 uuidv5
 cidrhost cidrnetmask cidrsubnet cidrsubnets can issensitive nonsensitive sensitive tobool tolist tomap tonumber toset tostring try type

@@ -1,4 +1,4 @@
-package workspace
+package wire
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 // A default stays Terraform's: one of null reads as "" here, and must not
 // become "" there.
 func TestDefaultsOfVariablesAreLeftToTerraform(t *testing.T) {
-	got := wireVariables([]codersdk.TemplateVersionVariable{
+	got := Variables([]codersdk.TemplateVersionVariable{
 		{Name: "null_by_default", Type: "string"},
 		{Name: "changed", Type: "string", DefaultValue: "a", Value: "b"},
 		{Name: "required_and_empty", Type: "string", Required: true},
