@@ -26,10 +26,10 @@ type deployment struct {
 
 // values are the secrets of a deployment in clear.
 type values struct {
-	access, refresh, signing, secret, ssh, state, variable, given, token, own, external, renewal, extra string
+	access, refresh, signing, secret, ssh, state, variable, given, token, own, external, renewal, extra, plan string
 }
 
-var secrets = values{"access!", "refresh!", "signing!", "secret!", "ssh!", "state!", "variable!", "given!", "", "own!", "external!", "renewal!", "extra!"}
+var secrets = values{"access!", "refresh!", "signing!", "secret!", "ssh!", "state!", "variable!", "given!", "", "own!", "external!", "renewal!", "extra!", "plan!"}
 
 func (d *deployment) exec(sql string, args ...any) {
 	d.t.Helper()
@@ -72,6 +72,8 @@ func filled(t *testing.T, v *dbcrypt.Vault) *deployment {
 	d.exec(`INSERT INTO workspace_builds (id, workspace_id, template_version_id, build_number, transition, initiator_id, reason, job_id, created_at, updated_at)
 		VALUES ($1, $2, $3, 1, 'start', $4, 'initiator', $5, now(), now())`, d.build, workspace, d.version, d.user, d.job)
 	must(t, v.PutState(ctx, d.store.Queries, d.build, []byte(secrets.state), time.Now()))
+	sealed, digest = v.SealPlan(workspace, []byte(secrets.plan))
+	d.exec(`INSERT INTO workspace_plans (workspace_id, build_number, plan, plan_key_id, made_at) VALUES ($1, 1, $2, $3, now())`, workspace, sealed, digest)
 	must(t, v.PutJobVariables(ctx, d.store.Queries, d.job, []codersdk.VariableValue{{Name: "password", Value: secrets.given}}))
 	d.exec(`INSERT INTO workspace_resources (id, job_id, transition, type, name, created_at) VALUES ($1, $2, 'start', 'coder_external_agent', 'r', now())`, resource, d.job)
 	d.exec(`INSERT INTO workspace_agents (id, resource_id, name, token_hash, operating_system, architecture, created_at, updated_at)
@@ -96,7 +98,7 @@ func (d *deployment) stored() (out string) {
 	d.t.Helper()
 	must(d.t, d.store.Pool().QueryRow(d.t.Context(), `SELECT concat_ws(' ',
 		(SELECT access_token || ' ' || refresh_token FROM user_links), (SELECT string_agg(encode(secret, 'escape'), ' ') FROM crypto_keys),
-		(SELECT string_agg(encode(value, 'escape'), ' ') FROM secrets), (SELECT ssh_private_key FROM users), (SELECT encode(state, 'escape') FROM workspace_build_states),
+		(SELECT string_agg(encode(value, 'escape'), ' ') FROM secrets), (SELECT ssh_private_key FROM users), (SELECT encode(state, 'escape') FROM workspace_build_states), (SELECT encode(plan, 'escape') FROM workspace_plans),
 		(SELECT variables::text FROM template_versions), (SELECT value FROM provisioner_job_variables), (SELECT token FROM workspace_agent_tokens),
 		(SELECT value FROM user_secrets), (SELECT concat_ws(' ', access_token, refresh_token, extra) FROM external_auth_links), (SELECT token::text FROM workspace_agents))`).Scan(&out))
 	return out
@@ -137,6 +139,12 @@ func (d *deployment) read(v *dbcrypt.Vault) (got values, all error) {
 	state, err := v.StateUpTo(ctx, q, b.WorkspaceID, 1)
 	check(err)
 	got.state = string(state)
+	var plan []byte
+	if err := d.store.Pool().QueryRow(ctx, `SELECT plan, plan_key_id FROM workspace_plans`).Scan(&plan, &digest); err == nil {
+		opened, err := v.OpenPlan(b.WorkspaceID, plan, digest)
+		check(err)
+		got.plan = string(opened)
+	}
 	version, err := q.VersionLock(ctx, d.version)
 	check(err)
 	vars, err := v.OpenVariables(d.version, version.Variables, version.VariablesKeyID)
@@ -199,7 +207,7 @@ func refused(t *testing.T, err error, says ...string) {
 
 // everything is the text of the counts of a deployment.
 const everything = "1 tokens of identity providers, 1 links to external providers, 1 user secrets, 1 signing keys, 1 secrets of the deployment, 1 SSH keys of users, 1 Terraform states, " +
-	"1 template versions with sensitive variables, 1 variables of jobs, 1 agent tokens"
+	"1 plans of workspaces, 1 template versions with sensitive variables, 1 variables of jobs, 1 agent tokens"
 
 // TestLifeOfKeys: from no encryption to a key, to another, and back.
 func TestLifeOfKeys(t *testing.T) {
