@@ -91,7 +91,7 @@ func (h *house) version(template uuid.UUID, source string) codersdk.TemplateVers
 			h.t.Fatal(v.Job.Error)
 		}
 		return v
-	}, func(v codersdk.TemplateVersion) bool { return v.Job.Status == codersdk.ProvisionerJobStatusSucceeded }, testwait.Every(20*time.Millisecond))
+	}, func(v codersdk.TemplateVersion) bool { return v.Job.Status == codersdk.ProvisionerJobStatusSucceeded }, testwait.Every(200*time.Millisecond))
 }
 
 // stopped creates a workspace of a template and stops it.
