@@ -3113,8 +3113,10 @@ type Config struct {
 	ProvisionerLogLevel string                 `protobuf:"bytes,1,opt,name=provisioner_log_level,json=provisionerLogLevel,proto3" json:"provisioner_log_level,omitempty"`
 	TemplateId          *string                `protobuf:"bytes,2,opt,name=template_id,json=templateId,proto3,oneof" json:"template_id,omitempty"`
 	TemplateVersionId   *string                `protobuf:"bytes,3,opt,name=template_version_id,json=templateVersionId,proto3,oneof" json:"template_version_id,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// plan_only states that the plan is not applied, so that it can be killed without loss. Our own addition.
+	PlanOnly      bool `protobuf:"varint,1000,opt,name=plan_only,json=planOnly,proto3" json:"plan_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Config) Reset() {
@@ -3166,6 +3168,13 @@ func (x *Config) GetTemplateVersionId() string {
 		return *x.TemplateVersionId
 	}
 	return ""
+}
+
+func (x *Config) GetPlanOnly() bool {
+	if x != nil {
+		return x.PlanOnly
+	}
+	return false
 }
 
 type ParseRequest struct {
@@ -4994,12 +5003,13 @@ const file_api_provisioner_provisioner_proto_rawDesc = "" +
 	"\vtask_prompt\x18\x17 \x01(\tR\n" +
 	"taskPrompt\x12.\n" +
 	"\x13template_version_id\x18\x18 \x01(\tR\x11templateVersionId\x12A\n" +
-	"\x1dtemplate_version_modules_file\x18\x19 \x01(\tR\x1atemplateVersionModulesFile\"\xbf\x01\n" +
+	"\x1dtemplate_version_modules_file\x18\x19 \x01(\tR\x1atemplateVersionModulesFile\"\xdd\x01\n" +
 	"\x06Config\x122\n" +
 	"\x15provisioner_log_level\x18\x01 \x01(\tR\x13provisionerLogLevel\x12$\n" +
 	"\vtemplate_id\x18\x02 \x01(\tH\x00R\n" +
 	"templateId\x88\x01\x01\x123\n" +
-	"\x13template_version_id\x18\x03 \x01(\tH\x01R\x11templateVersionId\x88\x01\x01B\x0e\n" +
+	"\x13template_version_id\x18\x03 \x01(\tH\x01R\x11templateVersionId\x88\x01\x01\x12\x1c\n" +
+	"\tplan_only\x18\xe8\a \x01(\bR\bplanOnlyB\x0e\n" +
 	"\f_template_idB\x16\n" +
 	"\x14_template_version_id\"\x0e\n" +
 	"\fParseRequest\"\xa3\x02\n" +

@@ -202,7 +202,7 @@ func (r *runner) do(ctx context.Context) result {
 // config returns the engine's configuration.
 func (r *runner) config() *provisioner.Config {
 	m := r.metadata()
-	c := &provisioner.Config{ProvisionerLogLevel: r.job.GetWorkspaceBuild().GetLogLevel()}
+	c := &provisioner.Config{ProvisionerLogLevel: r.job.GetWorkspaceBuild().GetLogLevel(), PlanOnly: r.job.GetWorkspacePlan() != nil}
 	if id := m.GetTemplateId(); id != "" {
 		c.TemplateId = &id
 	}

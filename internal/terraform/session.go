@@ -88,7 +88,7 @@ func (s *session) terraform(ctx context.Context, stage string, args ...string) (
 		s.log(&provisioner.Log{Level: l, Output: text})
 	})
 	c := command{args: args, env: s.environ(), stdout: r.stdout, stderr: r.takeStderr, cage: s.cage}
-	if stage == "apply" {
+	if stage == "apply" || stage == "plan" && s.config.GetPlanOnly() {
 		c.started = r.applying.Load
 	}
 	if stage != "init" {
