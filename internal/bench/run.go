@@ -54,6 +54,7 @@ func Run(ctx context.Context, c Config) error {
 		func() ([]row, error) { return buildOverhead(ctx, s, c.Runs) },
 		func() ([]row, error) { return sshOverhead(ctx, s, c.Root, 2*c.Runs) },
 		func() ([]row, error) { return signIn(ctx, s) },
+		func() ([]row, error) { return buildAhead(ctx, s, c.Runs) },
 	} {
 		rows, err := measure()
 		if err != nil {
