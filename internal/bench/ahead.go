@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/bench/bare"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 )
 
@@ -36,21 +37,21 @@ func buildAhead(ctx context.Context, s *server, runs int) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	bare, err := newBare(ctx, filepath.Join(s.dir, "bareahead"), dir)
+	hand, err := bare.New(ctx, filepath.Join(s.dir, "bareahead"), dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := bare.build(ctx, "start"); err != nil {
+	if err := hand.Build(ctx, "start"); err != nil {
 		return nil, err
 	}
 	var clicks []time.Duration
 	var ratios []float64
 	for range runs {
-		if err := bare.build(ctx, "stop"); err != nil {
+		if err := hand.Build(ctx, "stop"); err != nil {
 			return nil, err
 		}
 		start := time.Now()
-		if err := bare.build(ctx, "start"); err != nil {
+		if err := hand.Build(ctx, "start"); err != nil {
 			return nil, err
 		}
 		floor := time.Since(start)

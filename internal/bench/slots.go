@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
+	"github.com/seed-2a7f8fe7/coder/internal/bench/bare"
 )
 
 // withModule is the template with a module, which requires an init.
@@ -65,7 +66,7 @@ func slotRows(ctx context.Context, bin string, runs int) ([]row, error) {
 type slotBench struct {
 	s          *server
 	workspaces []codersdk.Workspace
-	shells     []*bare
+	shells     []*bare.Bare
 }
 
 func newSlotBench(ctx context.Context, s *server, dir string) (*slotBench, error) {
@@ -81,7 +82,7 @@ func newSlotBench(ctx context.Context, s *server, dir string) (*slotBench, error
 	if err != nil {
 		return nil, err
 	}
-	first, err := newBare(ctx, filepath.Join(dir, "bare"), source)
+	first, err := bare.New(ctx, filepath.Join(dir, "bare"), source)
 	if err != nil {
 		return nil, err
 	}
@@ -91,11 +92,11 @@ func newSlotBench(ctx context.Context, s *server, dir string) (*slotBench, error
 		if err != nil {
 			return nil, err
 		}
-		shell := &bare{dir: filepath.Join(dir, fmt.Sprint("shell", n)), env: first.env}
-		if err := os.CopyFS(shell.dir, os.DirFS(source)); err != nil {
+		shell := first.In(filepath.Join(dir, fmt.Sprint("shell", n)))
+		if err := os.CopyFS(shell.Dir, os.DirFS(source)); err != nil {
 			return nil, err
 		}
-		if err := shell.build(ctx, "start"); err != nil {
+		if err := shell.Build(ctx, "start"); err != nil {
 			return nil, err
 		}
 		b.workspaces, b.shells = append(b.workspaces, w), append(b.shells, shell)
@@ -109,17 +110,17 @@ func (b *slotBench) warm(ctx context.Context, runs int) (row, error) {
 	w, shell := b.workspaces[0], b.shells[0]
 	var ratios []float64
 	for range runs {
-		if err := shell.build(ctx, "stop"); err != nil {
+		if err := shell.Build(ctx, "stop"); err != nil {
 			return row{}, err
 		}
 		if _, _, err := b.s.build(ctx, w, codersdk.WorkspaceTransitionStop); err != nil {
 			return row{}, err
 		}
-		if err := os.RemoveAll(filepath.Join(shell.dir, ".terraform")); err != nil {
+		if err := os.RemoveAll(filepath.Join(shell.Dir, ".terraform")); err != nil {
 			return row{}, err
 		}
 		start := time.Now()
-		if err := shell.build(ctx, "start"); err != nil {
+		if err := shell.Build(ctx, "start"); err != nil {
 			return row{}, err
 		}
 		floor := time.Since(start)
@@ -151,7 +152,7 @@ func (b *slotBench) throughput(ctx context.Context, rounds int) (row, error) {
 		ours += took
 		took, err = together(func(n int) error {
 			for _, transition := range both {
-				if err := b.shells[n].build(ctx, transition); err != nil {
+				if err := b.shells[n].Build(ctx, transition); err != nil {
 					return err
 				}
 			}
