@@ -32,7 +32,11 @@ func (h planner) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Acqu
 		return nil, fmt.Errorf("gather the inputs of the next start of workspace %s: %w", in.WorkspaceID, err)
 	}
 	if why != "" || r.VersionID != in.TemplateVersionID {
-		return nil, codersdk.Errorf(codersdk.CodePrecondition, "The workspace changed since the job was added: %s", why)
+		// Without the row the next check decides again.
+		if err := h.s.Store.PlanAheadCanceled(ctx, job.ID); err != nil {
+			return nil, err
+		}
+		return nil, codersdk.Errorf(codersdk.CodePrecondition, "The workspace changed since the job was added; it is examined again")
 	}
 	key := r.Key()
 	n, err := h.s.Store.PlanAheadSetKey(ctx, sqlc.PlanAheadSetKeyParams{Key: key, BuildNumber: r.BuildNumber, WorkspaceID: in.WorkspaceID, JobID: job.ID})

@@ -56,6 +56,9 @@ type Service struct {
 // maxVerdicts is the number of template versions whose verdict is kept in memory.
 const maxVerdicts = 256
 
+// rest is the time after which all workspaces are examined again although no job changed.
+const rest = time.Minute
+
 // spare is the number of idle slots that must be left for other jobs.
 const spare = 1
 
@@ -76,26 +79,35 @@ func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microseco
 
 func (s *Service) run(ctx context.Context) {
 	if s.Plans <= 0 {
+		if _, err := s.Store.PlanAheadTrim(ctx, s.now(), 0); err != nil && ctx.Err() == nil {
+			s.Log.Warn("cannot delete the plans that are no longer used", "error", err)
+		}
 		return
 	}
 	jobs, done := s.Hub.Subscribe("jobs") // of all organizations
 	defer done()
 	tick := time.NewTicker(s.Interval)
 	defer tick.Stop()
+	changed, checked := true, time.Time{} // whether jobs changed since all workspaces were planned, and when
 	for {
 		var err error
 		select {
 		case <-ctx.Done():
 			return
 		case <-jobs:
+			changed = true
 			if s.working.Load() {
 				_, err = s.giveWay(ctx)
 			}
-		case <-tick.C:
-			err = s.Check(ctx)
 		case <-s.more:
-			err = s.Check(ctx)
+			changed, err = s.Check(ctx)
+		case now := <-tick.C:
+			if changed || now.Sub(checked) > rest {
+				checked = now
+				changed, err = s.Check(ctx)
+			}
 		}
+		changed = changed || err != nil
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("cannot plan ahead; retrying", "error", err)
 		}
@@ -128,22 +140,23 @@ func (s *Service) giveWay(ctx context.Context) (busy bool, err error) {
 }
 
 // Check removes plans that are no longer wanted and adds a job for the next workspace, if
-// provisioners are idle. Workspaces that cannot be planned are recorded with the reason.
-func (s *Service) Check(ctx context.Context) error {
+// provisioners are idle. Workspaces that cannot be planned are recorded with the reason. It
+// reports whether there may be more to plan.
+func (s *Service) Check(ctx context.Context) (more bool, err error) {
 	if busy, err := s.giveWay(ctx); busy || err != nil {
-		return err
+		return true, err
 	}
 	since := s.now().Add(-savedplan.MaxAge)
 	if _, err := s.Store.PlanAheadTrim(ctx, since, int32(s.Plans)); err != nil {
-		return err
+		return true, err
 	}
 	for {
 		next, err := s.Store.PlanAheadNext(ctx, since, int32(s.Plans))
 		if err != nil || len(next) == 0 {
-			return err
+			return false, err
 		}
 		if again, err := s.plan(ctx, next[0].ID, next[0].BuildNumber); err != nil || !again {
-			return err
+			return true, err
 		}
 	}
 }

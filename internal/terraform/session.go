@@ -167,10 +167,6 @@ func (s *session) plan(ctx context.Context, req *provisioner.PlanRequest, done *
 	if err := s.setInputs(req); err != nil {
 		return nil, err
 	}
-	for _, i := range graph.Tainted(req.GetState()) {
-		s.logf(provisioner.LogLevel_WARN,
-			"An earlier build did not finish creating %s. It is destroyed. If the template still contains it, it is created again and its scripts run.", i)
-	}
 	args := []string{"plan", "-json", "-no-color", "-input=false", "-lock=false", "-var-file=" + variablesFile, "-out=" + planFile}
 	if req.GetMetadata().GetWorkspaceTransition() == provisioner.WorkspaceTransition_DESTROY {
 		args = append(args, "-destroy")
@@ -206,6 +202,10 @@ func (s *session) setInputs(req *provisioner.PlanRequest) error {
 	s.planned, s.used, s.created = false, false, graph.NewCreations()
 	if err := s.provider.setEnv(s.workspace); err != nil {
 		return err
+	}
+	for _, i := range graph.Tainted(req.GetState()) {
+		s.logf(provisioner.LogLevel_WARN,
+			"An earlier build did not finish creating %s. It is destroyed. If the template still contains it, it is created again and its scripts run.", i)
 	}
 	for _, name := range []string{planFile, stateFile, stateFile + ".backup"} {
 		if err := os.Remove(s.file(name)); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -39,6 +39,7 @@ type plan struct {
 	logLevel   codersdk.ProvisionerLogLevel
 	initiator  uuid.UUID // Nil means the actor
 	followed   bool      // a start follows its success
+	rehearsal  bool      // the transaction is rolled back
 }
 
 // input is the payload of a build job.
@@ -301,6 +302,9 @@ func (s *Service) addBuild(ctx context.Context, q *sqlc.Queries, actor access.Su
 	initiator, class := onBehalf(actor, w)
 	if p.initiator != uuid.Nil {
 		initiator, class = p.initiator, 0
+	}
+	if p.rehearsal {
+		class = queue.ClassAhead // the turns of the owner's jobs stay as they are
 	}
 	in := input{WorkspaceID: w.ID, LogLevel: p.logLevel, Claim: p.claim, Followed: p.followed}
 	in.TemplateVersionID, in.WorkspaceBuildID = v.ID, id

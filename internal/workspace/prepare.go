@@ -36,7 +36,7 @@ func (s builds) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Acqui
 		if g, err = s.gather(ctx, q, in); err != nil || !s.PlanAhead {
 			return err
 		}
-		g.out.SavedPlan, err = savedplan.Take(ctx, q, s.Vault, in.WorkspaceID, savedplan.Key(source, g.out), s.now())
+		g.out.SavedPlan, err = savedplan.Take(ctx, q, s.Vault, savedplan.Of(in.WorkspaceID, source, g.out), s.now())
 		return err
 	})
 	if err != nil {

@@ -47,6 +47,7 @@ func (s *Service) Rehearse(ctx context.Context, workspaceID uuid.UUID) (r Rehear
 		if err != nil {
 			return err
 		}
+		p.rehearsal = true
 		id, err := s.addBuild(ctx, q, access.System(), p)
 		if err != nil {
 			return err

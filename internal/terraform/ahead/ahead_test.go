@@ -162,6 +162,11 @@ func TestBasis(t *testing.T) {
 	if got := of(m, map[string]string{"CODER_WORKSPACE_NAME": "other"}); got == first {
 		t.Error("the workspace does not count")
 	}
+	host := m
+	host.Env = append([]string{"HOSTNAME=a"}, m.Env...)
+	if of(host, values) != first {
+		t.Error("the host counts")
+	}
 	tool, env := m, m
 	tool.Tool, env.Env = "terraform/2", append(env.Env, "C=1")
 	if of(tool, values) == first || of(env, values) == first {

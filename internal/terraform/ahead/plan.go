@@ -80,6 +80,10 @@ var perBuild = []string{
 	"CODER_WORKSPACE_BUILD_ID", "CODER_WORKSPACE_OWNER_SESSION_TOKEN", "CODER_WORKSPACE_OWNER_OIDC_ACCESS_TOKEN", "CODER_EXTERNAL_AUTH_ACCESS_TOKEN_",
 }
 
+// perProcess are variables that name a process or a host. Without them, provisioners that are
+// set up alike can use each other's plans.
+var perProcess = strings.Fields("HOSTNAME PWD OLDPWD SHLVL _ INVOCATION_ID JOURNAL_STREAM SYSTEMD_EXEC_PID")
+
 // Basis returns a hash of a machine and of the variables of a workspace. Plans that are made
 // from the same source with the same basis are equal.
 func Basis(m Machine, workspace map[string]string) (string, error) {
@@ -90,8 +94,12 @@ func Basis(m Machine, workspace map[string]string) (string, error) {
 		files[i] = filepath.Join(m.Dir, files[i])
 	}
 	for _, kv := range slices.Sorted(slices.Values(m.Env)) {
+		name, value, _ := strings.Cut(kv, "=")
+		if slices.Contains(perProcess, name) {
+			continue
+		}
 		fmt.Fprintf(h, "%q\n", kv)
-		if name, value, _ := strings.Cut(kv, "="); name == "TF_CLI_CONFIG_FILE" {
+		if name == "TF_CLI_CONFIG_FILE" {
 			files = append(files, value)
 		}
 	}

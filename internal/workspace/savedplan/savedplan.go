@@ -25,6 +25,10 @@ const MaxAge = 24 * time.Hour
 // maxKept is the largest packed plan that is kept, in bytes.
 const maxKept = 3 << 20
 
+// maxMessage is the largest message with a plan, in bytes. Provisioners of the original accept
+// 4 MiB, with tokens that are added later.
+const maxMessage = 7 << 19
+
 // Strip removes from the inputs of a build what is issued for it alone. A plan of a template
 // that package ahead admits does not depend on it.
 func Strip(b *provisionerd.AcquiredJob_WorkspaceBuild) *provisionerd.AcquiredJob_WorkspaceBuild {
@@ -56,20 +60,33 @@ func Key(source []byte, b *provisionerd.AcquiredJob_WorkspaceBuild) []byte {
 	return h.Sum(nil)
 }
 
+// Build is a build that begins.
+type Build struct {
+	workspaceID uuid.UUID
+	key         []byte
+	size        int // bytes of the message to its provisioner without a plan
+}
+
+// Of returns the build of a workspace with a source and other inputs.
+func Of(workspaceID uuid.UUID, source []byte, b *provisionerd.AcquiredJob_WorkspaceBuild) Build {
+	return Build{workspaceID: workspaceID, key: Key(source, b), size: len(source) + proto.Size(b)}
+}
+
 // Take removes the plan of a workspace whose build begins. It returns the plan if the key is
-// that of the build and the plan is not too old, else nil.
-func Take(ctx context.Context, q *sqlc.Queries, vault *dbcrypt.Vault, workspaceID uuid.UUID, key []byte, now time.Time) ([]byte, error) {
-	p, err := q.PlanAheadTake(ctx, workspaceID)
+// that of the build, the plan is not too old, and the message with it is not too large for any
+// provisioner; else nil.
+func Take(ctx context.Context, q *sqlc.Queries, vault *dbcrypt.Vault, b Build, now time.Time) ([]byte, error) {
+	p, err := q.PlanAheadTake(ctx, b.workspaceID)
 	if codersdk.Is(err, codersdk.CodeNotFound) {
 		return nil, nil
 	}
 	if err == nil && p.JobID != nil {
 		err = q.PlanAheadDropJob(ctx, *p.JobID)
 	}
-	if err != nil || len(p.Plan) == 0 || len(key) == 0 || !bytes.Equal(p.Key, key) || now.Sub(p.MadeAt) > MaxAge {
+	if err != nil || len(p.Plan) == 0 || len(b.key) == 0 || !bytes.Equal(p.Key, b.key) || now.Sub(p.MadeAt) > MaxAge || len(p.Plan)+b.size > maxMessage {
 		return nil, err
 	}
-	return vault.OpenPlan(workspaceID, p.Plan, p.PlanKeyID)
+	return vault.OpenPlan(b.workspaceID, p.Plan, p.PlanKeyID)
 }
 
 // Put stores the plan that a job made, unless it is too large or a build of the workspace began
