@@ -91,7 +91,7 @@ func TestAPlanIsNotUsed(t *testing.T) {
 }
 
 // randomChanges is the number of changes of TestAPlanIsUsedOnlyForTheSameInputs.
-const randomChanges = 150
+const randomChanges = 80
 
 // TestAPlanIsUsedOnlyForTheSameInputs changes something at random between the plan and the
 // start: the start gets the plan exactly if its inputs are those of the plan.

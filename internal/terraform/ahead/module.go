@@ -212,8 +212,8 @@ func step(t hcl.Traversal, i int) string {
 	return ""
 }
 
-// functions are those whose results depend on their arguments only, and those that are
-// known only during the apply.
+// functions are those whose results depend on their arguments only, or on HOME, which is part
+// of the basis, and those that are known only during the apply.
 var functions = strings.Fields(`abs ceil floor log max min parseint pow signum
 chomp endswith format formatlist indent join lower regex regexall replace split startswith strcontains strrev substr
 title trim trimprefix trimsuffix trimspace upper
@@ -222,7 +222,7 @@ one range reverse setintersection setproduct setsubtract setunion slice sort sum
 base64decode base64encode base64gzip csvdecode jsondecode jsonencode textdecodebase64 textencodebase64 urlencode urldecode yamldecode yamlencode
 basename dirname formatdate timeadd timecmp base64sha256 base64sha512 md5 rsadecrypt sha1 sha256 sha512 uuidv5
 cidrhost cidrnetmask cidrsubnet cidrsubnets can issensitive nonsensitive sensitive tobool tolist tomap tonumber toset tostring try type
-timestamp uuid bcrypt`)
+pathexpand timestamp uuid bcrypt`)
 
 // readers are the functions that read files.
 var readers = strings.Fields("file filebase64 filebase64sha256 filebase64sha512 fileexists filemd5 fileset filesha1 filesha256 filesha512 templatefile")
