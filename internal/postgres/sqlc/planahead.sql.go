@@ -248,8 +248,8 @@ WITH gone AS (
     DELETE FROM workspace_plans p
     WHERE p.made_at < $1::timestamptz
         OR EXISTS (SELECT FROM workspaces w WHERE w.id = p.workspace_id AND w.deleted_at IS NOT NULL)
-        OR p.workspace_id IN (SELECT o.workspace_id FROM workspace_plans o WHERE octet_length(o.plan) > 0
-            ORDER BY o.made_at DESC, o.workspace_id OFFSET $2::integer)
+        OR p.workspace_id IN (SELECT o.workspace_id FROM workspace_plans o JOIN workspaces w ON w.id = o.workspace_id AND w.deleted_at IS NULL
+            WHERE octet_length(o.plan) > 0 AND o.made_at >= $1::timestamptz ORDER BY o.made_at DESC, o.workspace_id OFFSET $2::integer)
     RETURNING p.job_id
 )
 DELETE FROM provisioner_jobs j USING gone WHERE j.id = gone.job_id AND j.completed_at IS NOT NULL
