@@ -54,6 +54,7 @@ var beyond = map[string]string{
 	"server --mirror":                             "the provider mirror is our own",
 	"server --mirror-upstreams":                   "the provider mirror is our own",
 	"server --mirror-max-bytes":                   "the provider mirror is our own",
+	"server --workspace-plans-ahead":              "plans ahead are our own",
 	"schedule explain":                            "why a workspace stops is our own",
 	"provisioner jobs explain":                    "why a job waits is our own",
 	"provisioner queue":                           "the queue by tag set is our own",
