@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/sourcetree"
 )
 
 // coderProvider is the provider whose plans depend on the inputs of the build only.
@@ -93,7 +95,7 @@ var coderData = []string{
 
 // ofBlock returns why a block prevents plans ahead.
 func (m *module) ofBlock(b *hclsyntax.Block) error {
-	here := place(b.DefRange()) + ": "
+	here := sourcetree.Place(b.DefRange()) + ": "
 	outside := func(text string, args ...any) error {
 		if m.tree.vouched {
 			return m.ofBody(b.Body)
@@ -156,7 +158,7 @@ func (m *module) ofExpression(e hclsyntax.Expression) error {
 			found = m.ofCall(n)
 		case *hclsyntax.ScopeTraversalExpr:
 			if why := ofReference(n.Traversal); why != "" {
-				found = fmt.Errorf("%s: the template reads %s", place(n.Range()), why)
+				found = fmt.Errorf("%s: the template reads %s", sourcetree.Place(n.Range()), why)
 			}
 		}
 		return nil
@@ -169,7 +171,7 @@ var secret = []string{"session_token", "oidc_access_token", "access_token"}
 
 // ofReference returns what a reference reads that prevents plans ahead.
 func ofReference(t hcl.Traversal) string {
-	root, kind := t.RootName(), step(t, 1)
+	root, kind := t.RootName(), sourcetree.Step(t, 1)
 	switch {
 	case root == "ephemeral":
 		return "an ephemeral resource"
@@ -184,7 +186,7 @@ func ofReference(t hcl.Traversal) string {
 	}
 	attribute := false
 	for i := range t[3:] {
-		if slices.Contains(secret, step(t, i+3)) {
+		if slices.Contains(secret, sourcetree.Step(t, i+3)) {
 			return "a token that is issued for each build"
 		}
 		_, is := t[i+3].(hcl.TraverseAttr)
@@ -192,22 +194,6 @@ func ofReference(t hcl.Traversal) string {
 	}
 	if !attribute {
 		return "data." + kind + " as a whole, with a token that is issued for each build"
-	}
-	return ""
-}
-
-// step returns the name of a step of a reference: of an attribute or of an index that is a string.
-func step(t hcl.Traversal, i int) string {
-	if i >= len(t) {
-		return ""
-	}
-	switch s := t[i].(type) {
-	case hcl.TraverseAttr:
-		return s.Name
-	case hcl.TraverseIndex:
-		if s.Key.Type() == cty.String && s.Key.IsKnown() && !s.Key.IsNull() {
-			return s.Key.AsString()
-		}
 	}
 	return ""
 }
@@ -230,7 +216,7 @@ var readers = strings.Fields("file filebase64 filebase64sha256 filebase64sha512 
 // ofCall returns why a call of a function prevents plans ahead. The visitor examines its
 // arguments.
 func (m *module) ofCall(c *hclsyntax.FunctionCallExpr) error {
-	here := place(c.Range()) + ": "
+	here := sourcetree.Place(c.Range()) + ": "
 	name := strings.TrimPrefix(c.Name, "core::")
 	switch {
 	case slices.Contains(functions, name):
@@ -253,7 +239,7 @@ func (m *module) ofCall(c *hclsyntax.FunctionCallExpr) error {
 	if name != "templatefile" {
 		return nil
 	}
-	text, ok := m.tree.files[paths[0]]
+	text, ok := m.tree.File(paths[0])
 	if !ok {
 		return fmt.Errorf(here+"%s is not in the source", paths[0])
 	}
@@ -262,7 +248,7 @@ func (m *module) ofCall(c *hclsyntax.FunctionCallExpr) error {
 		return fmt.Errorf(here+"%s cannot be parsed", paths[0])
 	}
 	nested := &module{tree: m.tree, dir: m.dir, providers: m.providers}
-	if m.tree.calls++; m.tree.calls > maxModules {
+	if m.tree.templates++; m.tree.templates > maxTemplates {
 		return errors.New(here + "the template reads too many files")
 	}
 	return nested.ofExpression(e)

@@ -3,13 +3,13 @@ package handover
 import (
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
+
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/sourcetree"
 )
 
 // module is one call of a module, or the top directory.
@@ -62,7 +62,7 @@ func (m *module) dependence() string {
 		for _, argument := range []string{"count", "for_each"} {
 			if a, ok := m.calls[name].Body.Attributes[argument]; ok {
 				if why := m.ofExpression(a.Expr); why != "" {
-					return fmt.Sprintf("%s: module %q: its %s %s", place(a.SrcRange), name, argument, why)
+					return fmt.Sprintf("%s: module %q: its %s %s", sourcetree.Place(a.SrcRange), name, argument, why)
 				}
 			}
 		}
@@ -89,7 +89,7 @@ func (m *module) ofBlock(kind string, b *hclsyntax.Block) string {
 	if why == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s: %s: its %s %s", place(b.DefRange()), strings.Join(append([]string{kind}, b.Labels...), " "), argument, why)
+	return fmt.Sprintf("%s: %s: its %s %s", sourcetree.Place(b.DefRange()), strings.Join(append([]string{kind}, b.Labels...), " "), argument, why)
 }
 
 // meta are blocks of a resource whose content changes nothing that exists.
@@ -166,7 +166,7 @@ func (m *module) ofExpression(e hcl.Expression) string {
 
 // ofReference returns why the value of a reference depends on the owner.
 func (m *module) ofReference(t hcl.Traversal) string {
-	root, name, third := t.RootName(), step(t, 1), step(t, 2)
+	root, name, third := t.RootName(), sourcetree.Step(t, 1), sourcetree.Step(t, 2)
 	switch root {
 	case "path", "terraform", "each", "count", "self": // for_each and count are arguments of the block
 		return ""
@@ -187,7 +187,7 @@ func (m *module) ofReference(t hcl.Traversal) string {
 	case "module":
 		output := third
 		if _, indexed := t[min(2, len(t)-1)].(hcl.TraverseIndex); indexed { // module.x[0].y
-			output = step(t, 3)
+			output = sourcetree.Step(t, 3)
 		}
 		return m.once("module."+name+"."+output, func() string { return m.ofOutput(name, output) })
 	case "data":
@@ -222,7 +222,7 @@ var ofWorkspace = []string{"access_port", "access_url", "id", "start_count", "te
 
 // ofData returns why a data source depends on the owner.
 func (m *module) ofData(kind string, t hcl.Traversal) string {
-	label, rest := step(t, 2), t[min(3, len(t)):]
+	label, rest := sourcetree.Step(t, 2), t[min(3, len(t)):]
 	attribute := ""
 	for _, s := range rest {
 		if a, ok := s.(hcl.TraverseAttr); ok {
@@ -275,20 +275,18 @@ func (m *module) child(name string) (*module, error) {
 		return nil, fmt.Errorf("module %q is not declared", name)
 	}
 	key := strings.TrimPrefix(m.key+"."+name, ".")
-	dir, ok := m.tree.dirs[key]
-	if a, has := call.Body.Attributes["source"]; !ok && has {
-		v, diags := a.Expr.Value(nil)
-		if !diags.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() && strings.HasPrefix(v.AsString(), ".") {
-			dir, ok = path.Join(m.dir, v.AsString()), true
-		}
+	if strings.Count(key, ".") > maxDepth {
+		return nil, fmt.Errorf("module %q is nested too deeply", key)
 	}
-	if !ok || strings.Count(key, ".") > maxDepth {
-		return nil, fmt.Errorf("the source of module %q is not stored", key)
-	}
-	c, err := m.tree.load(dir, key)
+	dir, err := m.tree.Directory(m.dir, key, call)
 	if err != nil {
 		return nil, err
 	}
+	bodies, err := m.tree.Parse(dir)
+	if err != nil {
+		return nil, err
+	}
+	c := newModule(m.tree, dir, key, bodies)
 	c.parent = m
 	for argument, a := range call.Body.Attributes {
 		c.inputs[argument] = a.Expr
@@ -296,21 +294,3 @@ func (m *module) child(name string) (*module, error) {
 	m.children[name] = c
 	return c, nil
 }
-
-// step returns the name of a step of a reference: of an attribute or of an index that is a string.
-func step(t hcl.Traversal, i int) string {
-	if i >= len(t) {
-		return ""
-	}
-	switch s := t[i].(type) {
-	case hcl.TraverseAttr:
-		return s.Name
-	case hcl.TraverseIndex:
-		if s.Key.Type() == cty.String {
-			return s.Key.AsString()
-		}
-	}
-	return ""
-}
-
-func place(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line) }
