@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
-	"github.com/seed-2a7f8fe7/coder/internal/bench/bare"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 )
 
@@ -22,26 +19,8 @@ func buildAhead(ctx context.Context, s *server, runs int) ([]row, error) {
 	if err := s.start(ctx, "--provisioner-types", "terraform,echo", "--workspace-plans-ahead", "10"); err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(s.dir, "ahead")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(Template), 0o644); err != nil {
-		return nil, err
-	}
-	t, err := s.push(ctx, "ahead", dir)
+	w, hand, err := s.pair(ctx, "ahead")
 	if err != nil {
-		return nil, err
-	}
-	w, err := s.create(ctx, "ahead", t)
-	if err != nil {
-		return nil, err
-	}
-	hand, err := bare.New(ctx, filepath.Join(s.dir, "bareahead"), dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := hand.Build(ctx, "start"); err != nil {
 		return nil, err
 	}
 	var clicks []time.Duration

@@ -47,26 +47,8 @@ resource "terraform_data" "host" {
 // run by hand: init, plan -out, apply. Both alternate with a stop that is not
 // counted.
 func buildOverhead(ctx context.Context, s *server, runs int) ([]row, error) {
-	dir := filepath.Join(s.dir, "template")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(Template), 0o644); err != nil {
-		return nil, err
-	}
-	t, err := s.push(ctx, "bench", dir)
+	w, hand, err := s.pair(ctx, "bench")
 	if err != nil {
-		return nil, err
-	}
-	w, err := s.create(ctx, "bench", t)
-	if err != nil {
-		return nil, err
-	}
-	hand, err := bare.New(ctx, filepath.Join(s.dir, "bare"), dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := hand.Build(ctx, "start"); err != nil {
 		return nil, err
 	}
 	var ours, floor []time.Duration
@@ -95,4 +77,26 @@ func buildOverhead(ctx context.Context, s *server, runs int) ([]row, error) {
 		atMost("build_over_bare_terraform", ratios[len(ratios)/2], 1, "x"),
 		atMost("build_warm_p50", ms(quantile(ours, 0.5)), ms(quantile(floor, 0.5)), "ms"),
 	}, nil
+}
+
+// pair returns a workspace of Template and the same template run by hand, both started.
+func (s *server) pair(ctx context.Context, name string) (w codersdk.Workspace, hand *bare.Bare, err error) {
+	dir := filepath.Join(s.dir, name)
+	if err = os.MkdirAll(dir, 0o755); err != nil {
+		return w, nil, err
+	}
+	if err = os.WriteFile(filepath.Join(dir, "main.tf"), []byte(Template), 0o644); err != nil {
+		return w, nil, err
+	}
+	t, err := s.push(ctx, name, dir)
+	if err != nil {
+		return w, nil, err
+	}
+	if w, err = s.create(ctx, name, t); err != nil {
+		return w, nil, err
+	}
+	if hand, err = bare.New(ctx, filepath.Join(s.dir, "bare"+name), dir); err != nil {
+		return w, nil, err
+	}
+	return w, hand, hand.Build(ctx, "start")
 }
