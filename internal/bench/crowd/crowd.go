@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"os"
 	"sync"
@@ -62,8 +63,12 @@ func (c *Crowd) Join(ctx context.Context, token uuid.UUID) error {
 	}
 	api := codersdk.New(c.At)
 	api.SessionToken = token.String()
+	// A real agent shares its connections with nobody, and closes all idle ones when it dials again.
+	own := http.DefaultTransport.(*http.Transport).Clone()
+	api.HTTP = &http.Client{Transport: own}
 	c.work.Go(func() {
 		m := &member{Crowd: c, api: api, identity: id}
+		defer own.CloseIdleConnections()
 		defer m.leave()
 		wait := lifecycle.Backoff{Limit: dialLimit}
 		for ctx.Err() == nil {
