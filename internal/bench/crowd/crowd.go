@@ -128,14 +128,18 @@ func (m *member) listen(ctx context.Context, manifest *agentrpc.Manifest) error 
 	if err != nil {
 		return err
 	}
-	m.listener, err = tunnel.Listen(tunnel.ListenConfig{
+	l, err := tunnel.Listen(tunnel.ListenConfig{
 		Identity: m.identity, AgentID: uuid.UUID(manifest.AgentId), ClientCA: manifest.ClientCa,
 		Relay: tunnel.AgentRelay(m.api), Direct: tunnel.Direct{Disabled: "nobody dials"}, Handle: handle,
 	})
 	if err != nil {
 		return err
 	}
-	return m.listener.Start(ctx)
+	if err := l.Start(ctx); err != nil {
+		return err
+	}
+	m.listener = l
+	return nil
 }
 
 // handler returns what serves the streams of clients.
