@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,6 +22,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/environ"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/initcache"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/netmirror"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/sourcetree"
 )
 
 // maxModules is the maximum size of the module files that are sent to the
@@ -136,32 +136,24 @@ func (s *session) initArgs() []string {
 	return args
 }
 
-// installedModule is an entry of Terraform's module manifest.
-type installedModule struct {
-	Key     string `json:"Key"`
-	Source  string `json:"Source"`
-	Version string `json:"Version"`
-	Dir     string `json:"Dir"`
-}
-
 const modulesDir = ".terraform/modules"
 
 // keepModules lists the modules and packs the files of remote ones for the
 // server and for the next job.
 func (s *session) keepModules(req *provisioner.InitRequest, done *provisioner.InitComplete) error {
-	raw, err := os.ReadFile(s.file(modulesDir + "/modules.json"))
+	text, err := os.ReadFile(s.file(sourcetree.ModulesFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
-	}
-	var list struct{ Modules []installedModule }
-	if err == nil {
-		err = json.Unmarshal(raw, &list)
 	}
 	if err != nil {
 		return fmt.Errorf("read terraform's list of modules: %w", err)
 	}
+	modules, err := sourcetree.ParseModules(text)
+	if err != nil {
+		return err
+	}
 	remote := false
-	for _, m := range list.Modules {
+	for _, m := range modules {
 		if m.Key == "" {
 			continue
 		}

@@ -19,8 +19,8 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/rule/templatesource"
-	"github.com/seed-2a7f8fe7/coder/internal/terraform/form"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/require"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/sourcetree"
 )
 
 // module is the information in a template's root directory that can be read
@@ -63,7 +63,7 @@ func readModule(dir string) (*module, error) {
 			m.problem = fmt.Sprintf("%s is larger than %d MiB", name, maxSource>>20)
 			return m, nil
 		}
-		if form.TooDeep(src) {
+		if sourcetree.TooDeep(src) {
 			m.problem = name + " nests expressions too deeply"
 			return m, nil
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/internal/archive"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/ahead"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/sourcetree"
 )
 
 var _ provisioner.Planner = (*session)(nil)
@@ -74,6 +75,6 @@ func (s *session) Refused() bool { return s.refused }
 // basis returns what the last plan depends on besides the source.
 func (s *session) basis() (string, error) {
 	return ahead.Basis(ahead.Machine{
-		Tool: s.binary.tool(), Env: s.engine.baseEnv(), Dir: s.source(), Files: []string{lockHCL, modulesDir + "/modules.json", stateFile, variablesFile},
+		Tool: s.binary.tool(), Env: s.engine.baseEnv(), Dir: s.source(), Files: []string{lockHCL, sourcetree.ModulesFile, stateFile, variablesFile},
 	}, s.workspace)
 }

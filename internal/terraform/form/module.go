@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/sourcetree"
 )
 
 // maxBlocks bounds the locals, parameters, variables, outputs and calls of a module together.
@@ -63,7 +65,7 @@ func (t *tree) load(dir, key string, nesting int) *module {
 	}
 	parser := hclparse.NewParser()
 	for _, file := range files {
-		if TooDeep(file.text) {
+		if sourcetree.TooDeep(file.text) {
 			return nil
 		}
 		parsed, diags := parser.ParseHCL(file.text, file.name)

@@ -1,18 +1,14 @@
 package form
 
 import (
-	"archive/tar"
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/seed-2a7f8fe7/coder/internal/rule/templatesource"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/sourcetree"
 )
 
 // Bounds of a source.
@@ -26,9 +22,6 @@ const (
 
 // root is the directory of the template itself.
 const root = "."
-
-// manifest is where Terraform lists the modules that it installed.
-const manifest = ".terraform/modules/modules.json"
 
 // tree is the configuration files of a template and its modules.
 type tree struct {
@@ -52,18 +45,19 @@ func newTree() *tree {
 // readTree reads the archives of a template and of its installed modules.
 func readTree(archive, modules []byte) (*tree, error) {
 	t := newTree()
-	if err := walk(modules, func(name string, _ int64, r io.Reader) error {
-		if name != manifest {
+	if err := sourcetree.Walk(modules, func(name string, _ int64, r io.Reader) error {
+		if name != sourcetree.ModulesFile {
 			return nil
 		}
-		var list struct{ Modules []struct{ Key, Dir string } }
-		if err := json.NewDecoder(io.LimitReader(r, maxManifest)).Decode(&list); err != nil {
+		text, err := io.ReadAll(io.LimitReader(r, maxManifest))
+		if err != nil {
 			return err
 		}
-		for _, m := range list.Modules {
-			t.dirs[m.Key] = path.Clean(strings.ReplaceAll(m.Dir, `\`, "/"))
+		list, err := sourcetree.ParseModules(text)
+		for _, m := range list {
+			t.dirs[m.Key] = m.Dir
 		}
-		return nil
+		return err
 	}); err != nil {
 		return nil, fmt.Errorf("read modules of the template: %w", err)
 	}
@@ -84,48 +78,19 @@ func readTree(archive, modules []byte) (*tree, error) {
 		t.add(name, b)
 		return err
 	}
-	if err := walk(archive, take); err != nil {
+	if err := sourcetree.Walk(archive, take); err != nil {
 		return nil, fmt.Errorf("read template: %w", err)
 	}
-	if err := walk(modules, take); err != nil {
+	if err := sourcetree.Walk(modules, take); err != nil {
 		return nil, fmt.Errorf("read modules of the template: %w", err)
 	}
 	return t, nil
 }
 
-// walk calls f with the regular files of a tar archive and their clean names. Without an archive there are none.
-func walk(archive []byte, f func(name string, size int64, r io.Reader) error) error {
-	if archive == nil {
-		return nil
-	}
-	for r := tar.NewReader(bytes.NewReader(archive)); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if h.Typeflag != tar.TypeReg {
-			continue
-		}
-		if err := f(path.Clean(h.Name), h.Size, r); err != nil {
-			return err
-		}
-	}
-}
-
-// Foreign reports whether a file is configuration in JSON or overrides other files. Packages
-// that read sources without Terraform do not read such files, which may declare more.
-func Foreign(file string) bool {
-	name := path.Base(file)
-	return strings.HasSuffix(name, ".tf.json") || name == "override.tf" || strings.HasSuffix(name, "_override.tf")
-}
-
 // add keeps a file of configuration, whose name is clean.
 func (t *tree) add(name string, text []byte) {
 	dir := path.Dir(name)
-	t.foreign[dir] = t.foreign[dir] || Foreign(name)
+	t.foreign[dir] = t.foreign[dir] || sourcetree.Foreign(name)
 	t.files[dir] = append(t.files[dir], source{name, text})
 	t.kept += len(text)
 }
@@ -138,32 +103,4 @@ func (t *tree) of(dir string) ([]source, bool) {
 		t.parsed += len(file.text)
 	}
 	return files, len(files) > 0 && !t.foreign[dir] && t.parsed <= maxSource
-}
-
-// TooDeep reports nesting beyond any real template. The parser is recursive,
-// and a stack overflow would end the process.
-func TooDeep(src []byte) bool {
-	const limit = 2000
-	depth, signs, conditions := 0, 0, 0
-	for _, c := range src {
-		switch c {
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			depth = max(depth-1, 0)
-		case '?':
-			conditions++
-		}
-		switch c {
-		case '!', '-':
-			signs++
-		case ' ', '\t':
-		default:
-			signs = 0
-		}
-		if depth > limit || signs > limit || conditions > 10*limit {
-			return true
-		}
-	}
-	return false
 }

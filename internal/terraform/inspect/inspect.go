@@ -20,7 +20,7 @@ import (
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/rule/templatesource"
-	"github.com/seed-2a7f8fe7/coder/internal/terraform/form"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/sourcetree"
 )
 
 // maxDiagnostics bounds the problems that are reported.
@@ -39,11 +39,11 @@ func Parse(files []templatesource.TemplateFile) *Source {
 	s := &Source{bodies: map[string]*hclsyntax.Body{}}
 	for _, f := range files {
 		name := path.Clean(f.Path)
-		s.foreign = s.foreign || form.Foreign(name)
+		s.foreign = s.foreign || sourcetree.Foreign(name)
 		if !strings.HasSuffix(name, ".tf") {
 			continue
 		}
-		if form.TooDeep([]byte(f.Content)) {
+		if sourcetree.TooDeep([]byte(f.Content)) {
 			s.broken = true
 			s.diagnostics = append(s.diagnostics, templatesource.TemplateDiagnostic{
 				Severity: codersdk.DiagnosticSeverityError, Summary: "Nesting is too deep", Path: name, Line: 1, Column: 1, EndLine: 1, EndColumn: 1,
@@ -121,7 +121,7 @@ func (s *Source) Blocks() []templatesource.TemplateBlock {
 // Format returns a file in the format of "terraform fmt". The second result is false if the
 // file has syntax errors; it is returned unchanged then.
 func Format(content string) (string, bool) {
-	if form.TooDeep([]byte(content)) {
+	if sourcetree.TooDeep([]byte(content)) {
 		return content, false
 	}
 	if _, diags := hclsyntax.ParseConfig([]byte(content), "main.tf", hcl.InitialPos); diags.HasErrors() {

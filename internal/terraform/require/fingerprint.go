@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/seed-2a7f8fe7/coder/internal/rule/templatesource"
-	"github.com/seed-2a7f8fe7/coder/internal/terraform/form"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/sourcetree"
 )
 
 // Affects reports whether Terraform or OpenTofu reads files of this name.
@@ -50,7 +50,7 @@ func WriteDir(h hash.Hash, dir string) error {
 // whole.
 func Write(h hash.Hash, name string, src []byte) {
 	whole := func() { fmt.Fprintf(h, "%q\n", src) }
-	if strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".tfvars") || len(src) > maxFile || form.TooDeep(src) {
+	if strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".tfvars") || len(src) > maxFile || sourcetree.TooDeep(src) {
 		whole()
 		return
 	}

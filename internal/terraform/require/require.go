@@ -3,9 +3,6 @@
 package require
 
 import (
-	"archive/tar"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +15,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclparse"
 
 	"github.com/seed-2a7f8fe7/coder/internal/rule/templatesource"
-	"github.com/seed-2a7f8fe7/coder/internal/terraform/form"
+	"github.com/seed-2a7f8fe7/coder/internal/terraform/sourcetree"
 )
 
 // Provider is a provider that a template needs.
@@ -34,11 +31,8 @@ type Module struct {
 	Version string
 }
 
-// names of files that are read beside configuration files.
-const (
-	lockFile    = ".terraform.lock.hcl"
-	modulesFile = ".terraform/modules/modules.json"
-)
+// lockFile is where Terraform keeps the versions of providers.
+const lockFile = ".terraform.lock.hcl"
 
 // Bounds of what is read.
 const (
@@ -56,16 +50,14 @@ func Read(source, installed []byte) (providers []Provider, modules []Module, err
 			return nil, nil, err
 		}
 	}
-	var manifest struct {
-		Modules []struct{ Key, Source, Version, Dir string }
-	}
-	if raw := r.files[modulesFile]; raw != nil {
-		if err := json.Unmarshal(raw, &manifest); err != nil {
-			return nil, nil, fmt.Errorf("read the list of modules: %w", err)
+	var list []sourcetree.InstalledModule
+	if text := r.files[sourcetree.ModulesFile]; text != nil {
+		if list, err = sourcetree.ParseModules(text); err != nil {
+			return nil, nil, err
 		}
 	}
-	for _, m := range manifest.Modules {
-		r.dirs[m.Key] = path.Clean(m.Dir)
+	for _, m := range list {
+		r.dirs[m.Key] = m.Dir
 		if m.Version != "" {
 			modules = append(modules, Module{Source: m.Source, Version: m.Version})
 		}
@@ -103,28 +95,16 @@ type reader struct {
 	calls int
 }
 
-// unpack keeps the files of a tar that are read later.
-func (r *reader) unpack(data []byte) error {
-	if len(data) == 0 {
-		return nil
-	}
-	for t := tar.NewReader(bytes.NewReader(data)); ; {
-		h, err := t.Next()
-		if errors.Is(err, io.EOF) {
+// unpack keeps the files of an archive that are read later.
+func (r *reader) unpack(archive []byte) error {
+	return sourcetree.Walk(archive, func(name string, size int64, from io.Reader) (err error) {
+		wanted := name == lockFile || name == sourcetree.ModulesFile || templatesource.IsTerraform(name)
+		if !wanted || size > maxFile {
 			return nil
 		}
-		if err != nil {
-			return fmt.Errorf("read the template: %w", err)
-		}
-		name := path.Clean(h.Name)
-		wanted := name == lockFile || name == modulesFile || templatesource.IsTerraform(name)
-		if h.Typeflag != tar.TypeReg || !wanted || h.Size > maxFile {
-			continue
-		}
-		if r.files[name], err = io.ReadAll(t); err != nil {
-			return fmt.Errorf("read the template: %w", err)
-		}
-	}
+		r.files[name], err = io.ReadAll(from)
+		return err
+	})
 }
 
 // visit reads a module and those that it calls.
@@ -167,7 +147,7 @@ func (r *reader) visit(dir, key string, depth int) error {
 
 // parse reads the blocks of a file that matter here.
 func parse(name string, src []byte) (*hcl.BodyContent, error) {
-	if form.TooDeep(src) {
+	if sourcetree.TooDeep(src) {
 		return nil, fmt.Errorf("%s nests expressions too deeply", name)
 	}
 	parser := hclparse.NewParser()

@@ -1,14 +1,11 @@
 // Package sourcetree reads the configuration of a template and of its modules, for packages
-// that judge it without running Terraform.
+// that work without Terraform.
 //
-// Files of OpenTofu, overrides, JSON files and modules whose source is not stored are errors:
-// such packages cannot judge them.
+// A Tree is for packages that judge a template. Files of OpenTofu, overrides, JSON files and
+// modules whose source is not stored are errors of it: such packages cannot judge them.
 package sourcetree
 
 import (
-	"archive/tar"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +19,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/seed-2a7f8fe7/coder/internal/rule/templatesource"
-	"github.com/seed-2a7f8fe7/coder/internal/terraform/form"
 )
 
 // Bounds of a source with its modules.
@@ -30,9 +26,6 @@ const (
 	maxSource = 32 << 20 // bytes of the files that are kept
 	maxDirs   = 200      // parsed directories; one is parsed for each call of a module
 )
-
-// installed is where Terraform lists the modules that it installed.
-const installed = ".terraform/modules/modules.json"
 
 // Tree is the files of a template and of its modules.
 type Tree struct {
@@ -52,40 +45,28 @@ func Read(source, modules []byte, keep func(name string) bool) (*Tree, error) {
 
 // unpack adds the files of an archive.
 func (t *Tree) unpack(archive []byte) error {
-	for r := tar.NewReader(bytes.NewReader(archive)); len(archive) > 0; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
+	return Walk(archive, func(name string, size int64, r io.Reader) error {
+		if name != ModulesFile && !t.keep(name) {
 			return nil
 		}
-		if err != nil {
-			return fmt.Errorf("the source cannot be read: %w", err)
-		}
-		name := path.Clean(h.Name)
-		list := name == installed
-		if h.Typeflag != tar.TypeReg || !list && !t.keep(name) {
-			continue
-		}
-		if h.Size > t.left {
+		if size > t.left {
 			return errors.New("the source is too large to be examined")
 		}
-		b, err := io.ReadAll(io.LimitReader(r, t.left))
+		b, err := io.ReadAll(r)
 		if err != nil {
 			return fmt.Errorf("the source cannot be read: %w", err)
 		}
 		t.left -= int64(len(b))
-		if !list {
+		if name != ModulesFile {
 			t.files[name] = b
-			continue
+			return nil
 		}
-		var manifest struct{ Modules []struct{ Key, Dir string } }
-		if err := json.Unmarshal(b, &manifest); err != nil {
-			return fmt.Errorf("the list of modules cannot be read: %w", err)
+		modules, err := ParseModules(b)
+		for _, m := range modules {
+			t.dirs[m.Key] = m.Dir
 		}
-		for _, m := range manifest.Modules {
-			t.dirs[m.Key] = path.Clean(m.Dir)
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // File returns the content of a file; false if there is none. Its path starts at the top directory.
@@ -106,9 +87,9 @@ func (t *Tree) Parse(dir string) ([]*hclsyntax.Body, error) {
 		}
 		text := t.files[name]
 		switch {
-		case templatesource.IsTofu(name), form.Foreign(name):
+		case templatesource.IsTofu(name), Foreign(name):
 			return nil, fmt.Errorf("%s: files of OpenTofu, overrides and JSON files are not examined", name)
-		case form.TooDeep(text):
+		case TooDeep(text):
 			return nil, fmt.Errorf("%s nests expressions too deeply", name)
 		}
 		file, diags := hclsyntax.ParseConfig(text, name, hcl.InitialPos)
