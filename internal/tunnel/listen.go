@@ -107,8 +107,12 @@ func (l *Listener) Start(context.Context) error {
 	return nil
 }
 
-// Stop ends all tunnels, notifies the clients, and waits for the handlers until ctx ends.
+// Stop ends all tunnels, notifies the clients, and waits for the handlers until ctx ends. If
+// Start was not called or failed, it does nothing.
 func (l *Listener) Stop(ctx context.Context) error {
+	if l.ln == nil {
+		return nil
+	}
 	err := l.ln.Close()
 	l.mu.Lock()
 	conns := make([]*quic.Conn, 0, len(l.conns))

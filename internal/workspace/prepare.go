@@ -100,7 +100,7 @@ func readInput(job queue.Job) (in input, err error) {
 // metadata returns the data of the workspace, its owner and this build for templates. (TF-01)
 func (s builds) metadata(ctx context.Context, q *sqlc.Queries, r sqlc.BuildForProvisionerRow) (*provisioner.Metadata, error) {
 	w, b := r.Workspace, r.WorkspaceBuild
-	roles, err := wire.Roles(ctx, q, w.OwnerID, r.Roles)
+	memberships, err := q.BuildOwnerMemberships(ctx, w.OwnerID)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,8 @@ func (s builds) metadata(ctx context.Context, q *sqlc.Queries, r sqlc.BuildForPr
 		WorkspaceOwner: r.Username, WorkspaceId: w.ID.String(), WorkspaceOwnerId: w.OwnerID.String(),
 		WorkspaceOwnerEmail: r.Email, WorkspaceOwnerName: r.OwnerFullName, TemplateName: r.TemplateName,
 		TemplateVersion: r.VersionName, TemplateId: w.TemplateID.String(), TemplateVersionId: b.TemplateVersionID.String(),
-		WorkspaceOwnerSshPublicKey: r.SshPublicKey, WorkspaceBuildId: b.ID.String(), WorkspaceOwnerLoginType: r.LoginType, WorkspaceOwnerRbacRoles: roles,
+		WorkspaceOwnerSshPublicKey: r.SshPublicKey, WorkspaceBuildId: b.ID.String(), WorkspaceOwnerLoginType: r.LoginType,
+		WorkspaceOwnerRbacRoles: wire.Roles(r.Roles, memberships),
 	}
 	if m.WorkspaceOwnerSshPrivateKey, err = s.Vault.OpenSSHKey(w.OwnerID, r.SshPrivateKey, r.SshPrivateKeyKeyID); err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ func TestEndlessBody(t *testing.T) {
 	defer site.Close()
 	client, done := boundedClient(5000)
 	defer done()
-	resp, err := client.Get(site.URL) //nolint:noctx // it ends by itself
+	resp, err := client.Get(site.URL) //nolint:noctx // the limit ends it
 	if err != nil {
 		t.Fatal(err)
 	}

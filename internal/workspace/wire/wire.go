@@ -2,33 +2,25 @@
 package wire
 
 import (
-	"context"
-
-	"github.com/google/uuid"
-
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
 // Roles returns all roles of an owner, including the implicit ones.
-func Roles(ctx context.Context, q *sqlc.Queries, ownerID uuid.UUID, site []string) ([]*provisioner.Role, error) {
+func Roles(site []string, memberships []sqlc.BuildOwnerMembershipsRow) []*provisioner.Role {
 	roles := []*provisioner.Role{{Name: "member"}}
 	for _, r := range site {
 		roles = append(roles, &provisioner.Role{Name: r})
 	}
-	members, err := q.BuildOwnerMemberships(ctx, ownerID)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range members {
+	for _, m := range memberships {
 		org := m.OrganizationID.String()
 		roles = append(roles, &provisioner.Role{Name: "organization-member", OrgId: org})
 		for _, r := range m.Roles {
 			roles = append(roles, &provisioner.Role{Name: r, OrgId: org})
 		}
 	}
-	return roles, nil
+	return roles
 }
 
 // Transition returns the transition of a build.
