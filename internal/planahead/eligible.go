@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/google/uuid"
-
 	"github.com/seed-2a7f8fe7/coder/api/provisioner"
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/ahead"
@@ -36,31 +34,12 @@ func (s *Service) whyNot(ctx context.Context, r workspace.Rehearsal, failed erro
 	return "", nil
 }
 
-// versionKey is a template version with or without the files of its modules.
-type versionKey struct {
-	id      uuid.UUID
-	modules bool
-}
-
 // verdict returns what the source of a template version permits.
 func (s *Service) verdict(ctx context.Context, r workspace.Rehearsal) (ahead.Verdict, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := versionKey{id: r.VersionID, modules: r.Modules != nil}
-	if v, ok := s.verdicts[key]; ok {
-		return v, nil
-	}
-	var modules []byte
-	if r.Modules != nil {
-		var err error
-		if modules, err = s.Store.BuildSource(ctx, *r.Modules); err != nil {
-			return ahead.Verdict{}, err
+	return s.verdicts.Read(ahead.Source{Version: r.VersionID, Modules: r.Modules != nil}, func() (source, modules []byte, err error) {
+		if r.Modules != nil {
+			modules, err = s.Store.BuildSource(ctx, *r.Modules)
 		}
-	}
-	v := ahead.Read(r.Source, modules)
-	if len(s.verdicts) >= maxVerdicts {
-		clear(s.verdicts)
-	}
-	s.verdicts[key] = v
-	return v, nil
+		return r.Source, modules, err
+	})
 }

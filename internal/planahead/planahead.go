@@ -11,7 +11,6 @@ package planahead
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,15 +45,10 @@ type Config struct {
 type Service struct {
 	Config
 	lifecycle.Loop
-	more    chan struct{} // a job ended
-	working atomic.Bool   // a job of this class may be unfinished
-
-	mu       sync.Mutex
-	verdicts map[versionKey]ahead.Verdict
+	more     chan struct{} // a job ended
+	working  atomic.Bool   // a job of this class may be unfinished
+	verdicts *ahead.Cache
 }
-
-// maxVerdicts is the number of template versions whose verdict is kept in memory.
-const maxVerdicts = 256
 
 // rest is the time after which all workspaces are examined again although no job changed.
 const rest = time.Minute
@@ -67,7 +61,7 @@ func New(c Config) *Service {
 	if c.Interval <= 0 {
 		c.Interval = 5 * time.Second
 	}
-	s := &Service{Config: c, more: make(chan struct{}, 1), verdicts: map[versionKey]ahead.Verdict{}}
+	s := &Service{Config: c, more: make(chan struct{}, 1), verdicts: ahead.NewCache()}
 	s.Run = s.run
 	if c.Plans > 0 {
 		c.Queue.RegisterAhead(planner{s})

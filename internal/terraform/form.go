@@ -21,6 +21,9 @@ type (
 // Handovers caches the verdicts of package handover.
 type Handovers = handover.Cache
 
+// NewHandovers returns a cache without verdicts.
+func NewHandovers() *Handovers { return handover.NewCache() }
+
 // maxForms bounds the number of parsed sources that are kept.
 const maxForms = 64
 

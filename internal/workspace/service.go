@@ -91,7 +91,7 @@ type Config struct {
 type Service struct {
 	Config
 	forms     parameter.Forms
-	handovers terraform.Handovers
+	handovers *terraform.Handovers
 	views     view.Viewer
 	uses      meter.Uses
 	metrics   *meter.Builds
@@ -106,7 +106,7 @@ func New(c Config) *Service {
 	if c.WatchPoll <= 0 {
 		c.WatchPoll = 15 * time.Second
 	}
-	s := &Service{Config: c, forms: parameter.Forms{Vault: c.Vault}, metrics: meter.NewBuilds(c.Registerer)}
+	s := &Service{Config: c, forms: parameter.Forms{Vault: c.Vault}, handovers: terraform.NewHandovers(), metrics: meter.NewBuilds(c.Registerer)}
 	s.views = view.Viewer{Store: c.Store, Queue: c.Queue, Now: s.now, AllowRenames: c.AllowRenames}
 	c.Queue.Register(codersdk.ProvisionerJobTypeWorkspaceBuild, builds{s})
 	return s

@@ -16,6 +16,7 @@ package ahead
 import (
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/sourcetree"
@@ -37,6 +38,18 @@ type Verdict struct {
 	// Vouched reports whether the template sets Setting to true.
 	Vouched bool
 }
+
+// Source is the source of a template version, with or without the files of its remote modules.
+type Source struct {
+	Version uuid.UUID
+	Modules bool
+}
+
+// Cache keeps the recent verdicts.
+type Cache = sourcetree.Verdicts[Source, Verdict]
+
+// NewCache returns a Cache.
+func NewCache() *Cache { return sourcetree.NewVerdicts[Source](Read) }
 
 // Read judges a template: source is its tar archive, modules that of
 // .terraform/modules, nil if it has no remote modules.

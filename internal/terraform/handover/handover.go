@@ -14,8 +14,6 @@
 package handover
 
 import (
-	"sync"
-
 	"github.com/google/uuid"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -24,10 +22,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/sourcetree"
 )
 
-const (
-	maxDepth = 100 // of references and of modules
-	maxRules = 64  // sources that a Cache keeps
-)
+const maxDepth = 100 // of references and of modules
 
 // Setting is the local value of a template's top directory that overrides Read:
 // true hands workspaces over first, false never does.
@@ -41,36 +36,11 @@ type Verdict struct {
 	Because string
 }
 
-// Cache reads sources and keeps the recent verdicts. The zero value is ready to use.
-// It is safe for concurrent use.
-type Cache struct {
-	mu    sync.Mutex
-	known map[uuid.UUID]Verdict
-}
+// Cache keeps the recent verdicts on template versions, by their IDs.
+type Cache = sourcetree.Verdicts[uuid.UUID, Verdict]
 
-// Read returns the verdict on a template version. load returns its archives for Read
-// and is called if the verdict is not kept. An error of load is returned; a source that
-// cannot be read is a verdict.
-func (c *Cache) Read(version uuid.UUID, load func() (source, modules []byte, err error)) (Verdict, error) {
-	c.mu.Lock()
-	v, ok := c.known[version]
-	c.mu.Unlock()
-	if ok {
-		return v, nil
-	}
-	source, modules, err := load()
-	if err != nil {
-		return Verdict{}, err
-	}
-	v = Read(source, modules)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.known == nil || len(c.known) >= maxRules {
-		c.known = map[uuid.UUID]Verdict{}
-	}
-	c.known[version] = v
-	return v, nil
-}
+// NewCache returns a Cache.
+func NewCache() *Cache { return sourcetree.NewVerdicts[uuid.UUID](Read) }
 
 // Read judges a template: source is its tar archive, modules that of
 // .terraform/modules, nil if it has no remote modules.

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/uuid"
-
 	"github.com/seed-2a7f8fe7/coder/internal/terraform/handover"
 	"github.com/seed-2a7f8fe7/coder/internal/testtar"
 )
@@ -84,23 +82,5 @@ func TestReadRemoteModules(t *testing.T) {
 		if got := handover.Read(source, testtar.Of(t, map[string]string{name: ""})); got.First || !strings.Contains(got.Because, "not examined") {
 			t.Errorf("%s: %+v", name, got)
 		}
-	}
-}
-
-// TestCache reads a version once.
-func TestCache(t *testing.T) {
-	var c handover.Cache
-	loads, version := 0, uuid.New()
-	for range 3 {
-		v, err := c.Read(version, func() (source, modules []byte, err error) {
-			loads++
-			return testtar.Of(t, map[string]string{"main.tf": ""}), nil, nil
-		})
-		if err != nil || !v.First {
-			t.Fatal(v, err)
-		}
-	}
-	if loads != 1 {
-		t.Errorf("the source was loaded %d times", loads)
 	}
 }
