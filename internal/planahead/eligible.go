@@ -37,9 +37,9 @@ func (s *Service) whyNot(ctx context.Context, r workspace.Rehearsal, failed erro
 // verdict returns what the source of a template version permits.
 func (s *Service) verdict(ctx context.Context, r workspace.Rehearsal) (ahead.Verdict, error) {
 	return s.verdicts.Read(ahead.Source{Version: r.VersionID, Modules: r.Modules != nil}, func() (source, modules []byte, err error) {
-		if r.Modules != nil {
+		if source, err = s.Store.BuildSource(ctx, r.Job.ProvisionerJob.FileID); err == nil && r.Modules != nil {
 			modules, err = s.Store.BuildSource(ctx, *r.Modules)
 		}
-		return r.Source, modules, err
+		return source, modules, err
 	})
 }

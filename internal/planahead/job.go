@@ -38,7 +38,11 @@ func (h planner) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Acqu
 		}
 		return nil, codersdk.Errorf(codersdk.CodePrecondition, "The workspace changed since the job was added; it is examined again")
 	}
-	key := r.Key()
+	source, err := h.s.Store.BuildSource(ctx, job.FileID)
+	if err != nil {
+		return nil, fmt.Errorf("read the source of the template: %w", err)
+	}
+	key := savedplan.Key(source, r.Build)
 	n, err := h.s.Store.PlanAheadSetKey(ctx, sqlc.PlanAheadSetKeyParams{Key: key, BuildNumber: r.BuildNumber, WorkspaceID: in.WorkspaceID, JobID: job.ID})
 	switch {
 	case err != nil:
@@ -47,7 +51,7 @@ func (h planner) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Acqu
 		return nil, codersdk.Errorf(codersdk.CodePrecondition, "A build of the workspace began meanwhile")
 	}
 	return &provisionerd.AcquiredJob{
-		UserName: r.UserName, TemplateSourceArchive: r.Source, TraceMetadata: map[string]string{},
+		UserName: r.UserName, TemplateSourceArchive: source, TraceMetadata: map[string]string{},
 		Type: &provisionerd.AcquiredJob_WorkspacePlan{WorkspacePlan: r.Build},
 	}, nil
 }

@@ -31,16 +31,20 @@ func (s builds) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Acqui
 		return nil, fmt.Errorf("read the source of the template: %w", err)
 	}
 	var g gathered
+	var plan savedplan.Plan
 	err = s.Store.Tx(ctx, func(q *sqlc.Queries) error {
 		var err error
 		if g, err = s.gather(ctx, q, in); err != nil || !s.PlanAhead {
 			return err
 		}
-		g.out.SavedPlan, err = savedplan.Take(ctx, q, s.Vault, savedplan.Of(in.WorkspaceID, source, g.out), s.now())
+		plan, err = savedplan.Take(ctx, q, in.WorkspaceID)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("gather the inputs of build %s: %w", in.WorkspaceBuildID, err)
+	}
+	if g.out.SavedPlan, err = plan.For(source, g.out, s.Vault, s.now()); err != nil {
+		return nil, err
 	}
 	if g.out.ExternalAuthProviders, err = s.linkTokens(ctx, g.row.WorkspaceBuild, g.row.Workspace.OwnerID); err != nil {
 		return nil, err

@@ -19,17 +19,13 @@ type Rehearsal struct {
 	BuildNumber int32 // of the build that is the last one
 	UserName    string
 	VersionID   uuid.UUID
-	Source      []byte     // of the template version
-	Modules     *uuid.UUID // file of its modules, nil for none
+	Modules     *uuid.UUID // file of the modules of the version, nil for none
 	// Build is what a provisioner would receive, without what is issued for one build.
 	Build *provisionerd.AcquiredJob_WorkspaceBuild
 	Job   sqlc.QueueJobRow // of the build
 }
 
-// Key returns the key of the plan of the start.
-func (r Rehearsal) Key() []byte { return savedplan.Key(r.Source, r.Build) }
-
-// Rehearse returns the inputs of the next start of a workspace: it creates the build as
+// Rehearse returns the inputs of the next start of a workspace, except its source: it creates the build as
 // BuildAutomatically does, reads its inputs as its provisioner would receive them, and rolls
 // back. CodeNotFound means that the workspace was deleted or that another transaction holds its
 // row; other errors are those of the build.
@@ -58,17 +54,15 @@ func (s *Service) Rehearse(ctx context.Context, workspaceID uuid.UUID) (r Rehear
 		if err != nil {
 			return err
 		}
+		savedplan.Strip(g.out)
 		r = Rehearsal{
 			Workspace: w, BuildNumber: latest.WorkspaceBuild.BuildNumber, UserName: g.row.Username, VersionID: g.row.WorkspaceBuild.TemplateVersionID,
-			Build: savedplan.Strip(g.out),
+			Build: g.out,
 		}
 		if !g.row.DisableModuleCache {
 			r.Modules = g.row.ModuleFilesID
 		}
 		if r.Job, err = q.QueueJob(ctx, g.row.WorkspaceBuild.JobID); err != nil {
-			return err
-		}
-		if r.Source, err = q.BuildSource(ctx, r.Job.ProvisionerJob.FileID); err != nil {
 			return err
 		}
 		return errDryRun

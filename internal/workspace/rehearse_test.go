@@ -24,8 +24,16 @@ func (h *house) keepPlan(w uuid.UUID) workspace.Rehearsal {
 	h.must(err)
 	h.exec(`INSERT INTO workspace_plans (workspace_id, build_number, key, plan, made_at) VALUES ($1, $2, $3, 'plan', now())
 		ON CONFLICT (workspace_id) DO UPDATE SET build_number = excluded.build_number, key = excluded.key, plan = excluded.plan, made_at = excluded.made_at`,
-		w, r.BuildNumber, r.Key())
+		w, r.BuildNumber, savedplan.Key(h.source(r), r.Build))
 	return r
+}
+
+// source returns the source of a rehearsed start.
+func (h *house) source(r workspace.Rehearsal) []byte {
+	h.t.Helper()
+	source, err := h.store.BuildSource(h.t.Context(), r.Job.ProvisionerJob.FileID)
+	h.must(err)
+	return source
 }
 
 // resting makes a stopped workspace.
@@ -142,6 +150,7 @@ func TestAPlanIsUsedOnlyForTheSameInputs(t *testing.T) {
 	used := 0
 	for range randomChanges {
 		r := h.keepPlan(w.ID)
+		source := h.source(r)
 		request = codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStart}
 		for range 1 + rand.IntN(2) {
 			changes[rand.IntN(len(changes))]()
@@ -149,7 +158,7 @@ func TestAPlanIsUsedOnlyForTheSameInputs(t *testing.T) {
 		h.build(h.ann, w.ID, request)
 		a := h.acquire()
 		got := inputsOf(a.GetWorkspaceBuild())
-		same := proto.Equal(got, inputsOf(r.Build)) && string(a.TemplateSourceArchive) == string(r.Source)
+		same := proto.Equal(got, inputsOf(r.Build)) && string(a.TemplateSourceArchive) == string(source)
 		if uses := len(a.GetWorkspaceBuild().SavedPlan) > 0; uses != same {
 			t.Fatalf("the start uses the plan: %t; its inputs are the same: %t\n%v\n%v", uses, same, got, r.Build)
 		}
@@ -170,7 +179,8 @@ func TestAPlanIsUsedOnlyForTheSameInputs(t *testing.T) {
 
 // inputsOf returns the inputs of a build that a plan can depend on.
 func inputsOf(b *provisionerd.AcquiredJob_WorkspaceBuild) *provisionerd.AcquiredJob_WorkspaceBuild {
-	b = savedplan.Strip(b)
+	b = proto.CloneOf(b)
+	savedplan.Strip(b)
 	b.WorkspaceBuildId, b.Metadata.WorkspaceBuildId = "", ""
 	return b
 }

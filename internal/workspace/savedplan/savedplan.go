@@ -1,6 +1,6 @@
 // Package savedplan keeps the plan of the next start of a workspace in the database: sealed,
-// with a key of everything that the plan read. Take returns it only for a build with the same
-// inputs.
+// with a key of everything that the plan read. It is returned once, and only for a build with
+// the same inputs.
 package savedplan
 
 import (
@@ -31,19 +31,18 @@ const maxMessage = 7 << 19
 
 // Strip removes from the inputs of a build what is issued for it alone. A plan of a template
 // that package ahead admits does not depend on it.
-func Strip(b *provisionerd.AcquiredJob_WorkspaceBuild) *provisionerd.AcquiredJob_WorkspaceBuild {
-	b = proto.CloneOf(b)
+func Strip(b *provisionerd.AcquiredJob_WorkspaceBuild) {
 	b.SavedPlan, b.ExternalAuthProviders = nil, nil
 	if m := b.Metadata; m != nil {
 		m.WorkspaceOwnerSessionToken, m.WorkspaceOwnerOidcAccessToken = "", ""
 	}
-	return b
 }
 
 // Key returns the SHA-256 of the source of a build and of its inputs, except those that Strip
 // removes and the ID of the build. A field that is added to the inputs is part of the key.
 func Key(source []byte, b *provisionerd.AcquiredJob_WorkspaceBuild) []byte {
-	b = Strip(b)
+	b = proto.CloneOf(b)
+	Strip(b)
 	b.WorkspaceBuildId = ""
 	if b.Metadata != nil {
 		b.Metadata.WorkspaceBuildId = ""
@@ -60,33 +59,29 @@ func Key(source []byte, b *provisionerd.AcquiredJob_WorkspaceBuild) []byte {
 	return h.Sum(nil)
 }
 
-// Build is a build that begins.
-type Build struct {
-	workspaceID uuid.UUID
-	key         []byte
-	size        int // bytes of the message to its provisioner without a plan
-}
+// Plan is a plan that was removed from the database. The zero value is none.
+type Plan struct{ row sqlc.WorkspacePlan }
 
-// Of returns the build of a workspace with a source and other inputs.
-func Of(workspaceID uuid.UUID, source []byte, b *provisionerd.AcquiredJob_WorkspaceBuild) Build {
-	return Build{workspaceID: workspaceID, key: Key(source, b), size: len(source) + proto.Size(b)}
-}
-
-// Take removes the plan of a workspace whose build begins. It returns the plan if the key is
-// that of the build, the plan is not too old, and the message with it is not too large for any
-// provisioner; else nil.
-func Take(ctx context.Context, q *sqlc.Queries, vault *dbcrypt.Vault, b Build, now time.Time) ([]byte, error) {
-	p, err := q.PlanAheadTake(ctx, b.workspaceID)
+// Take removes and returns the plan of a workspace whose build begins.
+func Take(ctx context.Context, q *sqlc.Queries, workspaceID uuid.UUID) (Plan, error) {
+	p, err := q.PlanAheadTake(ctx, workspaceID)
 	if codersdk.Is(err, codersdk.CodeNotFound) {
-		return nil, nil
+		return Plan{}, nil
 	}
 	if err == nil && p.JobID != nil {
 		err = q.PlanAheadDropJob(ctx, *p.JobID)
 	}
-	if err != nil || len(p.Plan) == 0 || len(b.key) == 0 || !bytes.Equal(p.Key, b.key) || now.Sub(p.MadeAt) > MaxAge || len(p.Plan)+b.size > maxMessage {
-		return nil, err
+	return Plan{p}, err
+}
+
+// For returns the plan if its key is that of a build, it is not too old, and the message with
+// it is not too large for any provisioner; else nil.
+func (p Plan) For(source []byte, b *provisionerd.AcquiredJob_WorkspaceBuild, vault *dbcrypt.Vault, now time.Time) ([]byte, error) {
+	r := p.row
+	if len(r.Plan) == 0 || len(r.Key) == 0 || now.Sub(r.MadeAt) > MaxAge || len(r.Plan)+len(source)+proto.Size(b) > maxMessage || !bytes.Equal(r.Key, Key(source, b)) {
+		return nil, nil
 	}
-	return vault.OpenPlan(b.workspaceID, p.Plan, p.PlanKeyID)
+	return vault.OpenPlan(r.WorkspaceID, r.Plan, r.PlanKeyID)
 }
 
 // Put stores the plan that a job made, unless it is too large or a build of the workspace began
