@@ -111,12 +111,12 @@ func (s *Service) run(ctx context.Context) {
 // giveWay cancels jobs of this class if another job waits. It reports whether none must be
 // added now.
 func (s *Service) giveWay(ctx context.Context) (busy bool, err error) {
-	mine, err := s.Store.PlanAheadUnfinished(ctx)
+	mine, err := s.Store.PlanAheadUnfinished(ctx, queue.ClassAhead)
 	if err != nil {
 		return true, err
 	}
 	s.working.Store(len(mine) > 0)
-	waiting, err := s.Store.PlanAheadWaiting(ctx)
+	waiting, err := s.Store.PlanAheadWaiting(ctx, queue.ClassAhead)
 	if err != nil || !waiting {
 		return len(mine) > 0, err
 	}

@@ -1,5 +1,4 @@
--- Plans ahead. Their jobs are dry runs of class 2, after those of users (0) and automatic
--- ones (1).
+-- Plans ahead. Their jobs are dry runs of a class after those of other jobs.
 
 -- name: PlanAheadNext :many
 -- The stopped workspace that was used last and needs a plan: among the first max_plans that can
@@ -24,11 +23,11 @@ LIMIT 1;
 -- name: PlanAheadUnfinished :many
 -- The jobs that plan ahead, pending and running.
 SELECT id, organization_id FROM provisioner_jobs
-WHERE completed_at IS NULL AND canceled_at IS NULL AND priority = 2;
+WHERE completed_at IS NULL AND canceled_at IS NULL AND priority = sqlc.arg(class);
 
 -- name: PlanAheadWaiting :one
--- Reports whether a job of another class waits for a provisioner.
-SELECT EXISTS (SELECT FROM provisioner_jobs WHERE started_at IS NULL AND completed_at IS NULL AND NOT held AND priority < 2);
+-- Reports whether a job before a class waits for a provisioner.
+SELECT EXISTS (SELECT FROM provisioner_jobs WHERE started_at IS NULL AND completed_at IS NULL AND NOT held AND priority < sqlc.arg(class));
 
 -- name: PlanAheadIdle :one
 -- The number of idle slots of connected provisioners that can run a job.
@@ -75,7 +74,7 @@ DELETE FROM workspace_plans WHERE job_id = @job_id::uuid;
 DELETE FROM workspace_plans WHERE workspace_id = @workspace_id RETURNING *;
 
 -- name: PlanAheadDropJob :exec
-DELETE FROM provisioner_jobs WHERE id = @id AND completed_at IS NOT NULL AND priority = 2;
+DELETE FROM provisioner_jobs WHERE id = @id AND completed_at IS NOT NULL;
 
 -- name: PlanAheadTrim :execrows
 -- Removes what is older than a time, what is left of deleted workspaces, and the oldest plans

@@ -24,7 +24,7 @@ func (q *Queries) PlanAheadCanceled(ctx context.Context, jobID uuid.UUID) error 
 }
 
 const planAheadDropJob = `-- name: PlanAheadDropJob :exec
-DELETE FROM provisioner_jobs WHERE id = $1 AND completed_at IS NOT NULL AND priority = 2
+DELETE FROM provisioner_jobs WHERE id = $1 AND completed_at IS NOT NULL
 `
 
 func (q *Queries) PlanAheadDropJob(ctx context.Context, id uuid.UUID) error {
@@ -126,8 +126,7 @@ type PlanAheadNextRow struct {
 	BuildNumber int32
 }
 
-// Plans ahead. Their jobs are dry runs of class 2, after those of users (0) and automatic
-// ones (1).
+// Plans ahead. Their jobs are dry runs of a class after those of other jobs.
 // The stopped workspace that was used last and needs a plan: among the first max_plans that can
 // have one, those without a plan after their last build, or with one from before a time.
 func (q *Queries) PlanAheadNext(ctx context.Context, since time.Time, maxPlans int32) ([]PlanAheadNextRow, error) {
@@ -267,7 +266,7 @@ func (q *Queries) PlanAheadTrim(ctx context.Context, since time.Time, maxPlans i
 
 const planAheadUnfinished = `-- name: PlanAheadUnfinished :many
 SELECT id, organization_id FROM provisioner_jobs
-WHERE completed_at IS NULL AND canceled_at IS NULL AND priority = 2
+WHERE completed_at IS NULL AND canceled_at IS NULL AND priority = $1
 `
 
 type PlanAheadUnfinishedRow struct {
@@ -276,8 +275,8 @@ type PlanAheadUnfinishedRow struct {
 }
 
 // The jobs that plan ahead, pending and running.
-func (q *Queries) PlanAheadUnfinished(ctx context.Context) ([]PlanAheadUnfinishedRow, error) {
-	rows, err := q.db.Query(ctx, planAheadUnfinished)
+func (q *Queries) PlanAheadUnfinished(ctx context.Context, class int16) ([]PlanAheadUnfinishedRow, error) {
+	rows, err := q.db.Query(ctx, planAheadUnfinished, class)
 	if err != nil {
 		return nil, err
 	}
@@ -297,12 +296,12 @@ func (q *Queries) PlanAheadUnfinished(ctx context.Context) ([]PlanAheadUnfinishe
 }
 
 const planAheadWaiting = `-- name: PlanAheadWaiting :one
-SELECT EXISTS (SELECT FROM provisioner_jobs WHERE started_at IS NULL AND completed_at IS NULL AND NOT held AND priority < 2)
+SELECT EXISTS (SELECT FROM provisioner_jobs WHERE started_at IS NULL AND completed_at IS NULL AND NOT held AND priority < $1)
 `
 
-// Reports whether a job of another class waits for a provisioner.
-func (q *Queries) PlanAheadWaiting(ctx context.Context) (bool, error) {
-	row := q.db.QueryRow(ctx, planAheadWaiting)
+// Reports whether a job before a class waits for a provisioner.
+func (q *Queries) PlanAheadWaiting(ctx context.Context, class int16) (bool, error) {
+	row := q.db.QueryRow(ctx, planAheadWaiting, class)
 	var exists bool
 	err := row.Scan(&exists)
 	return exists, err
