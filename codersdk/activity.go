@@ -34,6 +34,17 @@ type ActivityEvidence struct {
 	LastAt *time.Time `json:"last_at"`
 }
 
+// WorkspacePlanAhead is whether the next start of a workspace is planned. It is an addition
+// to Coder's API.
+type WorkspacePlanAhead struct {
+	// Enabled reports whether the server plans ahead.
+	Enabled bool `json:"enabled"`
+	// PlannedAt is when the start was planned; nil without a plan.
+	PlannedAt *time.Time `json:"planned_at"`
+	// Reason is why there is no plan, for users; "" with a plan.
+	Reason string `json:"reason"`
+}
+
 // WorkspaceActivity explains when a workspace stops automatically, or why it stopped.
 func (c *Client) WorkspaceActivity(ctx context.Context, id uuid.UUID) (out WorkspaceActivity, err error) {
 	err = c.do(ctx, "GET", "/workspaces/"+id.String()+"/activity", nil, nil, &out)

@@ -100,6 +100,8 @@ var exceptions = map[string]map[string]string{
 	"internal/httpapi/usersecretapi": {"internal/usersecret": "what it serves"},
 	"internal/server/secrets":        {"./...": "it assembles its group"},
 	"internal/server/rules":          {"./...": "it assembles its group"},
+	"internal/httpapi/planaheadapi":  {"internal/planahead": "what it serves"},
+	"internal/server/plans":          {"./...": "it assembles its group"},
 	"internal/httpapi/orgruleapi":    {"internal/orgrule": "what it serves"},
 	// Notifications.
 	"internal/httpapi/serviceaccountapi": {"internal/serviceaccount": "what it serves"},
@@ -210,7 +212,7 @@ var (
 		"internal/agent":           9,                           // everything that a workspace is served, each of a package of its own
 		"internal/httpapi":         24, "internal/agentapi": 12, // edges
 		"internal/server":        10,                                                                                                                                                                                                                                             // it assembles the groups
-		"internal/server/agents": 12, "internal/server/apps": 9, "internal/server/directory": 10, "internal/server/notifications": 13, "internal/server/observability": 13, "internal/server/provisioning": 12, "internal/server/sessions": 11, "internal/server/workspaces": 13, // each assembles a group and declares its options
+		"internal/server/agents": 12, "internal/server/apps": 9, "internal/server/directory": 10, "internal/server/notifications": 13, "internal/server/observability": 13, "internal/server/provisioning": 12, "internal/server/sessions": 11, "internal/server/workspaces": 12, // each assembles a group and declares its options
 		"internal/identity":   9,  // accounts, sessions and tokens, what they leave in access lists, and what users are notified of
 		"internal/prebuild":   9,  // settings, workspaces and what users are notified of
 		"internal/cli/server": 10, // the server, the proxy and the commands of the database

@@ -99,6 +99,7 @@ var ours = []string{
 	"GET /groups/{}/members",
 	"GET /workspaces/{}/acl/available",
 	"GET /workspaces/{}/activity",
+	"GET /workspaces/{}/plan-ahead",
 	"PUT /users/{}/keys/{}/expire",
 	"GET /workspaceagents/{}/watch-metadata",
 	"GET /workspaceagents/{}/watch-metadata-ws",

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi/notificationapi"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi/oauth2api"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi/orgruleapi"
+	"github.com/seed-2a7f8fe7/coder/internal/httpapi/planaheadapi"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi/rest"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi/scimapi"
 	"github.com/seed-2a7f8fe7/coder/internal/httpapi/serviceaccountapi"
@@ -113,7 +114,7 @@ func EveryRoute() []rest.Route { return everyRoute() }
 
 // everyRoute returns the whole table, of an API that can answer nothing.
 func everyRoute() []rest.Route {
-	return New(Config{Routes: slices.Concat((&notificationapi.API{}).Routes(), externalauthapi.Routes(externalauthapi.Config{}), (&oauth2api.API{}).Routes(), serviceaccountapi.Routes(nil), (&scimapi.API{}).Routes(), (&orgruleapi.API{}).Routes(), supportapi.New(supportapi.Config{}).Routes(), insightapi.Routes(nil), (&usersecretapi.API{}).Routes(), (&galleryapi.API{}).Routes(), (&mirrorapi.API{}).Routes()), Site: &deployment.Service{}, Health: &health.Service{}, Insights: &insight.Service{}, Prebuilds: &prebuild.Service{}, Login: &login.Service{}, Connections: &connection.Service{}, Organizations: &organization.Service{}, Workspaces: &workspace.Service{}, Templates: &template.Service{}, Presence: &presence.Service{}, Queue: &queue.Service{}, Apps: &workspaceapp.Service{}, Proxies: &proxy.Service{}, Hub: &notify.Hub{}}).Routes()
+	return New(Config{Routes: slices.Concat((&notificationapi.API{}).Routes(), externalauthapi.Routes(externalauthapi.Config{}), (&oauth2api.API{}).Routes(), serviceaccountapi.Routes(nil), (&scimapi.API{}).Routes(), (&orgruleapi.API{}).Routes(), supportapi.New(supportapi.Config{}).Routes(), insightapi.Routes(nil), (&usersecretapi.API{}).Routes(), (&galleryapi.API{}).Routes(), (&mirrorapi.API{}).Routes(), (&planaheadapi.API{}).Routes()), Site: &deployment.Service{}, Health: &health.Service{}, Insights: &insight.Service{}, Prebuilds: &prebuild.Service{}, Login: &login.Service{}, Connections: &connection.Service{}, Organizations: &organization.Service{}, Workspaces: &workspace.Service{}, Templates: &template.Service{}, Presence: &presence.Service{}, Queue: &queue.Service{}, Apps: &workspaceapp.Service{}, Proxies: &proxy.Service{}, Hub: &notify.Hub{}}).Routes()
 }
 
 func verdict(s access.Subject, r rest.Route, org, me, other uuid.UUID) string {

@@ -75,7 +75,7 @@ func (h planner) Fail(ctx context.Context, q *sqlc.Queries, job queue.Job, faile
 	if job.Canceled {
 		return q.PlanAheadCanceled(ctx, job.ID)
 	}
-	reason := "the plan failed: " + failed.GetError()
+	reason := planFailed + ": " + failed.GetError()
 	return q.PlanAheadFailed(ctx, strings.ToValidUTF8(reason[:min(len(reason), maxReason)], ""), h.s.now(), job.ID)
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/server/notifications"
 	"github.com/seed-2a7f8fe7/coder/internal/server/oauth2"
 	"github.com/seed-2a7f8fe7/coder/internal/server/observability"
+	"github.com/seed-2a7f8fe7/coder/internal/server/plans"
 	"github.com/seed-2a7f8fe7/coder/internal/server/programs"
 	"github.com/seed-2a7f8fe7/coder/internal/server/provisioning"
 	"github.com/seed-2a7f8fe7/coder/internal/server/retention"
@@ -43,6 +44,7 @@ type groups struct {
 	oauth2        *oauth2.Group
 	provisioning  *provisioning.Group
 	workspaces    *workspaces.Group
+	plans         *plans.Group
 	apps          *apps.Group
 	network       *network.Group
 	agents        *agents.Group
@@ -79,6 +81,7 @@ func (s *Server) assemble(ctx context.Context, ln *listen.Listeners) error {
 	services := []lifecycle.Named{{Name: "hints", Service: s.base.Hub}, s.base.ClockService()}
 	services = append(services, g.provisioning.Services()...)
 	services = append(services, g.workspaces.Services()...)
+	services = append(services, g.plans.Services()...)
 	services = append(services, g.apps.Services()...)
 	services = append(services, g.network.Services()...)
 	services = append(services, g.agents.Services()...)
@@ -127,6 +130,7 @@ func (s *Server) groups(ctx context.Context) (g groups, err error) {
 	g.provisioning = provisioning.New(b, s.c.Provisioning, g.sessions.Identity)
 	g.mirror = mirror.New(b, s.c.Mirror, g.provisioning.API.Authenticate)
 	g.workspaces = workspaces.New(b, s.c.Workspaces, g.sessions.Identity, g.provisioning.Queue, g.external.Links)
+	g.plans = plans.New(b, s.c.Workspaces.PlansAhead, g.provisioning.Queue, g.workspaces.Workspaces)
 	g.workspaces.Templates.SecretsChanged = g.secrets.TemplateChanged
 	g.apps = apps.New(b, s.c.Apps)
 	g.programs = programs.New(b)
@@ -207,7 +211,7 @@ func (s *Server) api(g groups) (*httpapi.API, error) {
 		Site: g.observability.Site, Health: g.observability.Health, Insights: g.observability.Insights,
 		Routes: slices.Concat(
 			g.observability.Support.Routes(), insights.Routes(s.base), g.notifications.Routes(), g.secrets.Routes(), g.oauth2.Routes(), g.directory.Routes(),
-			gallery.Routes(s.base, g.sessions.Identity), g.mirror.Routes(),
+			gallery.Routes(s.base, g.sessions.Identity), g.mirror.Routes(), g.plans.Routes(),
 			rules.Routes(s.base, g.sessions.Identity, g.external.Links.Configured()),
 			g.external.Routes(s.base.Logger("externalauth"), s.c.Network.Cookies.Secure || s.base.AccessURL.Scheme == "https"),
 		),

@@ -20,6 +20,19 @@ WHERE NOT r.known
 ORDER BY r.last_used_at DESC, r.id
 LIMIT 1;
 
+-- name: PlanAheadOfWorkspace :one
+-- What is known about the next start of a workspace: its plan, why there is none, and whether a
+-- job is making one.
+SELECT (NOT u.is_system AND u.status = 'active' AND u.deleted_at IS NULL)::boolean AS owner_active,
+    coalesce(octet_length(p.plan) > 0, false)::boolean AS planned, coalesce(p.reason, '')::text AS reason,
+    coalesce(j.completed_at IS NULL AND j.id IS NOT NULL, false)::boolean AS planning, p.made_at
+FROM workspaces w
+JOIN users u ON u.id = w.owner_id
+JOIN workspace_builds b ON b.workspace_id = w.id AND b.current
+LEFT JOIN workspace_plans p ON p.workspace_id = w.id AND p.build_number = b.build_number AND p.made_at >= sqlc.arg(since)::timestamptz
+LEFT JOIN provisioner_jobs j ON j.id = p.job_id
+WHERE w.id = @workspace_id;
+
 -- name: PlanAheadUnfinished :many
 -- The jobs that plan ahead, pending and running.
 SELECT id, organization_id FROM provisioner_jobs

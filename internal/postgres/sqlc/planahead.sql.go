@@ -169,6 +169,41 @@ func (q *Queries) PlanAheadOf(ctx context.Context, jobID uuid.UUID) (WorkspacePl
 	return i, err
 }
 
+const planAheadOfWorkspace = `-- name: PlanAheadOfWorkspace :one
+SELECT (NOT u.is_system AND u.status = 'active' AND u.deleted_at IS NULL)::boolean AS owner_active,
+    coalesce(octet_length(p.plan) > 0, false)::boolean AS planned, coalesce(p.reason, '')::text AS reason,
+    coalesce(j.completed_at IS NULL AND j.id IS NOT NULL, false)::boolean AS planning, p.made_at
+FROM workspaces w
+JOIN users u ON u.id = w.owner_id
+JOIN workspace_builds b ON b.workspace_id = w.id AND b.current
+LEFT JOIN workspace_plans p ON p.workspace_id = w.id AND p.build_number = b.build_number AND p.made_at >= $1::timestamptz
+LEFT JOIN provisioner_jobs j ON j.id = p.job_id
+WHERE w.id = $2
+`
+
+type PlanAheadOfWorkspaceRow struct {
+	OwnerActive bool
+	Planned     bool
+	Reason      string
+	Planning    bool
+	MadeAt      *time.Time
+}
+
+// What is known about the next start of a workspace: its plan, why there is none, and whether a
+// job is making one.
+func (q *Queries) PlanAheadOfWorkspace(ctx context.Context, since time.Time, workspaceID uuid.UUID) (PlanAheadOfWorkspaceRow, error) {
+	row := q.db.QueryRow(ctx, planAheadOfWorkspace, since, workspaceID)
+	var i PlanAheadOfWorkspaceRow
+	err := row.Scan(
+		&i.OwnerActive,
+		&i.Planned,
+		&i.Reason,
+		&i.Planning,
+		&i.MadeAt,
+	)
+	return i, err
+}
+
 const planAheadPut = `-- name: PlanAheadPut :exec
 INSERT INTO workspace_plans (workspace_id, job_id, build_number, reason, made_at)
 VALUES ($1, $2, $3, $4, $5)

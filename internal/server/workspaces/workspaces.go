@@ -14,7 +14,6 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/identity"
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/option"
-	"github.com/seed-2a7f8fe7/coder/internal/planahead"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 	"github.com/seed-2a7f8fe7/coder/internal/prebuild"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
@@ -90,7 +89,6 @@ type Group struct {
 	Workspaces *workspace.Service
 	Prebuilds  *prebuild.Service
 	schedule   *schedule.Service
-	ahead      *planahead.Service
 }
 
 // New creates the group.
@@ -115,9 +113,6 @@ func New(b *base.Base, c Config, users *identity.Service, jobs *queue.Service, l
 		Store: b.Store, Workspaces: g.Workspaces, Hub: b.Hub, Log: b.Logger("prebuild"), Now: b.Now, Registerer: b.Registry, Interval: c.Prebuilds.Interval,
 		Rules: prebuild.Rules{Backoff: c.Prebuilds.Backoff, Lookback: c.Prebuilds.Lookback, Limit: c.Prebuilds.FailureLimit},
 	})
-	g.ahead = planahead.New(planahead.Config{
-		Store: b.Store, Queue: jobs, Workspaces: g.Workspaces, Hub: b.Hub, Log: b.Logger("planahead"), Now: b.Now, Plans: c.PlansAhead,
-	})
 	return g
 }
 
@@ -126,6 +121,5 @@ func (g *Group) Services() []lifecycle.Named {
 	return []lifecycle.Named{
 		{Name: "schedules of workspaces", Service: g.schedule},
 		{Name: "prebuilt workspaces", Service: g.Prebuilds},
-		{Name: "plans ahead", Service: g.ahead},
 	}
 }

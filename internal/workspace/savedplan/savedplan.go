@@ -78,7 +78,12 @@ func Take(ctx context.Context, q *sqlc.Queries, workspaceID uuid.UUID) (Plan, er
 // it is not too large for any provisioner; else nil.
 func (p Plan) For(source []byte, b *provisionerd.AcquiredJob_WorkspaceBuild, vault *dbcrypt.Vault, now time.Time) ([]byte, error) {
 	r := p.row
-	if len(r.Plan) == 0 || len(r.Key) == 0 || now.Sub(r.MadeAt) > MaxAge || len(r.Plan)+len(source)+proto.Size(b) > maxMessage || !bytes.Equal(r.Key, Key(source, b)) {
+	switch {
+	case len(r.Plan) == 0 || len(r.Key) == 0:
+		return nil, nil
+	case now.Sub(r.MadeAt) > MaxAge || len(r.Plan)+len(source)+proto.Size(b) > maxMessage:
+		return nil, nil
+	case !bytes.Equal(r.Key, Key(source, b)):
 		return nil, nil
 	}
 	return vault.OpenPlan(r.WorkspaceID, r.Plan, r.PlanKeyID)

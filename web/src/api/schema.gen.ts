@@ -11343,6 +11343,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/workspaces/{workspace}/plan-ahead": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get whether the next start of a workspace is planned */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    workspace: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Success */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WorkspacePlanAhead"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/workspaces/{workspace}/port-share": {
         parameters: {
             query?: never;
@@ -14953,6 +14991,17 @@ export interface components {
         WorkspaceHealth: {
             failing_agents: string[];
             healthy: boolean;
+        };
+        WorkspacePlanAhead: {
+            /** @description Enabled reports whether the server plans ahead. */
+            enabled: boolean;
+            /**
+             * Format: date-time
+             * @description PlannedAt is when the start was planned; nil without a plan.
+             */
+            planned_at: string | null;
+            /** @description Reason is why there is no plan, for users; "" with a plan. */
+            reason: string;
         };
         WorkspaceProxiesRegions: {
             regions: components["schemas"]["WorkspaceProxy"][];

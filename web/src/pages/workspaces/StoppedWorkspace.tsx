@@ -13,6 +13,7 @@ import {
   type Workspace,
   buildParametersQuery,
   isBuilding,
+  planAheadQuery,
   templateQuery,
   useCreateBuild,
 } from './queries';
@@ -60,6 +61,7 @@ export function StoppedWorkspace({ workspace, may }: Props) {
               Starting usually takes {formatDuration(usual)}.
             </Text>
           ) : null}
+          <NextStart workspace={workspace} />
           {may.start && !workspace.dormant_at && (
             <Button
               size="lg"
@@ -80,6 +82,24 @@ export function StoppedWorkspace({ workspace, may }: Props) {
         <ParameterFacts workspace={workspace} />
       </SimpleGrid>
     </Stack>
+  );
+}
+
+/** Whether the next start is planned, and why not. Hidden if the server does not plan ahead. */
+function NextStart({ workspace }: { workspace: Workspace }) {
+  const { data } = useQuery(planAheadQuery(workspace));
+  if (!data?.enabled) return null;
+  return (
+    <Text size="sm" c="dimmed" ta="center" style={{ overflowWrap: 'anywhere' }}>
+      {data.planned_at ? (
+        <>
+          The next start is planned (<RelativeTime at={data.planned_at} />
+          ).
+        </>
+      ) : (
+        `The next start is not planned ahead: ${data.reason}`
+      )}
+    </Text>
   );
 }
 

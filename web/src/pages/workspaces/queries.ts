@@ -66,6 +66,14 @@ export const buildParametersQuery = (build: string) =>
     staleTime: Number.POSITIVE_INFINITY,
   });
 
+/** Whether the next start of a stopped workspace is planned. The server plans at any time, so it is polled. */
+export const planAheadQuery = (workspace: Workspace) =>
+  queryOptions({
+    queryKey: ['workspace', workspace.owner_name, workspace.name, 'plan-ahead', workspace.latest_build.id],
+    queryFn: () => api.get('/workspaces/{workspace}/plan-ahead', { path: { workspace: workspace.id } }),
+    refetchInterval: ({ state }) => state.data?.enabled && 15_000,
+  });
+
 /** Reports whether a build of the workspace is pending or running. */
 export const isBuilding = (workspace: Workspace): boolean =>
   ['pending', 'running', 'canceling'].includes(workspace.latest_build.job.status);

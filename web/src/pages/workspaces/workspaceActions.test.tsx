@@ -43,6 +43,22 @@ test('a stopped workspace shows its last build and parameters, and one button st
   );
 });
 
+test('a stopped workspace shows whether its next start is planned', async () => {
+  const route = 'GET /workspaces/00000011-0000-4000-8000-000000000006/plan-ahead';
+  mockResponse(route, 200, { enabled: true, planned_at: new Date().toISOString(), reason: '' });
+  await renderPage('/@developer/forecast');
+  expect(await screen.findByText(/^The next start is planned/)).toBeTruthy();
+});
+
+test('a stopped workspace shows why its next start is not planned', async () => {
+  const route = 'GET /workspaces/00000011-0000-4000-8000-000000000006/plan-ahead';
+  mockResponse(route, 200, { enabled: true, planned_at: null, reason: 'main.tf:3: the template reads the date' });
+  await renderPage('/@developer/forecast');
+  expect(
+    await screen.findByText('The next start is not planned ahead: main.tf:3: the template reads the date'),
+  ).toBeTruthy();
+});
+
 test('a bulk stop asks first and can be undone', async () => {
   const user = await renderPage('/workspaces');
   await user.click(await screen.findByRole('checkbox', { name: 'Select review-api' }));
