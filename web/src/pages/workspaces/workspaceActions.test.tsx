@@ -31,18 +31,6 @@ test('a restart asks first, and the server starts the workspace after the stop',
   );
 });
 
-test('a stopped workspace shows its last build and parameters, and one button starts it', async () => {
-  const user = await renderPage('/@developer/forecast');
-  expect(await screen.findByRole('rowheader', { name: 'Home directory (GiB)' })).toBeTruthy();
-  expect(screen.getByRole('link', { name: '#3' })).toBeTruthy();
-  await user.click(screen.getByRole('button', { name: 'Start forecast' }));
-  await waitFor(() =>
-    expect(getRequests('POST /workspaces/00000011-0000-4000-8000-000000000006/builds')).toMatchObject([
-      { transition: 'start' },
-    ]),
-  );
-});
-
 test('a stopped workspace shows whether its next start is planned', async () => {
   const route = 'GET /workspaces/00000011-0000-4000-8000-000000000006/plan-ahead';
   mockResponse(route, 200, { enabled: true, planned_at: new Date().toISOString(), reason: '' });
@@ -57,6 +45,18 @@ test('a stopped workspace shows why its next start is not planned', async () => 
   expect(
     await screen.findByText('The next start is not planned ahead: main.tf:3: the template reads the date'),
   ).toBeTruthy();
+});
+
+test('a stopped workspace shows its last build and parameters, and one button starts it', async () => {
+  const user = await renderPage('/@developer/forecast');
+  expect(await screen.findByRole('rowheader', { name: 'Home directory (GiB)' })).toBeTruthy();
+  expect(screen.getByRole('link', { name: '#3' })).toBeTruthy();
+  await user.click(screen.getByRole('button', { name: 'Start forecast' }));
+  await waitFor(() =>
+    expect(getRequests('POST /workspaces/00000011-0000-4000-8000-000000000006/builds')).toMatchObject([
+      { transition: 'start' },
+    ]),
+  );
 });
 
 test('a bulk stop asks first and can be undone', async () => {
