@@ -41,3 +41,9 @@ const (
 	ToolParameter  = "tool"
 	MaxSlots       = 1000
 )
+
+// Values of saved_plan of a completed build: whether it applied the plan that the server sent.
+const (
+	SavedPlanUsed    = "used"
+	SavedPlanRefused = "refused"
+)

@@ -1370,8 +1370,10 @@ type CompletedJob_WorkspaceBuild struct {
 	Modules              []*provisioner.Module              `protobuf:"bytes,4,rep,name=modules,proto3" json:"modules,omitempty"`
 	ResourceReplacements []*provisioner.ResourceReplacement `protobuf:"bytes,5,rep,name=resource_replacements,json=resourceReplacements,proto3" json:"resource_replacements,omitempty"`
 	AiTasks              []*provisioner.AITask              `protobuf:"bytes,6,rep,name=ai_tasks,json=aiTasks,proto3" json:"ai_tasks,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// saved_plan is "used" or "refused" if the build had a saved_plan.
+	SavedPlan     string `protobuf:"bytes,1000,opt,name=saved_plan,json=savedPlan,proto3" json:"saved_plan,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CompletedJob_WorkspaceBuild) Reset() {
@@ -1444,6 +1446,13 @@ func (x *CompletedJob_WorkspaceBuild) GetAiTasks() []*provisioner.AITask {
 		return x.AiTasks
 	}
 	return nil
+}
+
+func (x *CompletedJob_WorkspaceBuild) GetSavedPlan() string {
+	if x != nil {
+		return x.SavedPlan
+	}
+	return ""
 }
 
 type CompletedJob_TemplateImport struct {
@@ -1696,21 +1705,23 @@ const file_api_provisionerd_provisionerd_proto_rawDesc = "" +
 	"\atimings\x18\x02 \x03(\v2\x13.provisioner.TimingR\atimings\x1a\x10\n" +
 	"\x0eTemplateImport\x1a\x10\n" +
 	"\x0eTemplateDryRunB\x06\n" +
-	"\x04type\"\xfc\v\n" +
+	"\x04type\"\x9c\f\n" +
 	"\fCompletedJob\x12\x15\n" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12T\n" +
 	"\x0fworkspace_build\x18\x02 \x01(\v2).provisionerd.CompletedJob.WorkspaceBuildH\x00R\x0eworkspaceBuild\x12T\n" +
 	"\x0ftemplate_import\x18\x03 \x01(\v2).provisionerd.CompletedJob.TemplateImportH\x00R\x0etemplateImport\x12U\n" +
 	"\x10template_dry_run\x18\x04 \x01(\v2).provisionerd.CompletedJob.TemplateDryRunH\x00R\x0etemplateDryRun\x12(\n" +
 	"\x0eworkspace_plan\x18\xe9\a \x01(\fH\x00R\rworkspacePlan\x12\x15\n" +
-	"\x05fence\x18\xe8\a \x01(\x03R\x05fence\x1a\xc0\x02\n" +
+	"\x05fence\x18\xe8\a \x01(\x03R\x05fence\x1a\xe0\x02\n" +
 	"\x0eWorkspaceBuild\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\fR\x05state\x123\n" +
 	"\tresources\x18\x02 \x03(\v2\x15.provisioner.ResourceR\tresources\x12-\n" +
 	"\atimings\x18\x03 \x03(\v2\x13.provisioner.TimingR\atimings\x12-\n" +
 	"\amodules\x18\x04 \x03(\v2\x13.provisioner.ModuleR\amodules\x12U\n" +
 	"\x15resource_replacements\x18\x05 \x03(\v2 .provisioner.ResourceReplacementR\x14resourceReplacements\x12.\n" +
-	"\bai_tasks\x18\x06 \x03(\v2\x13.provisioner.AITaskR\aaiTasks\x1a\xcf\x05\n" +
+	"\bai_tasks\x18\x06 \x03(\v2\x13.provisioner.AITaskR\aaiTasks\x12\x1e\n" +
+	"\n" +
+	"saved_plan\x18\xe8\a \x01(\tR\tsavedPlan\x1a\xcf\x05\n" +
 	"\x0eTemplateImport\x12>\n" +
 	"\x0fstart_resources\x18\x01 \x03(\v2\x15.provisioner.ResourceR\x0estartResources\x12<\n" +
 	"\x0estop_resources\x18\x02 \x03(\v2\x15.provisioner.ResourceR\rstopResources\x12C\n" +

@@ -63,7 +63,7 @@ func (planner) Update(context.Context, *sqlc.Queries, queue.Job, *provisionerd.U
 
 // Complete stores the plan.
 func (h planner) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, done *provisionerd.CompletedJob) error {
-	why, err := savedplan.Put(ctx, q, h.s.Workspaces.Vault, job.ID, done.GetWorkspacePlan(), h.s.now())
+	why, err := h.s.Workspaces.Plans.Put(ctx, q, job.ID, done.GetWorkspacePlan(), h.s.now())
 	if err == nil && why != "" {
 		err = q.PlanAheadFailed(ctx, why, h.s.now(), job.ID)
 	}

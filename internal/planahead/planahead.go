@@ -73,7 +73,7 @@ func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microseco
 
 func (s *Service) run(ctx context.Context) {
 	if s.Plans <= 0 {
-		if _, err := s.Store.PlanAheadTrim(ctx, s.now(), 0); err != nil && ctx.Err() == nil {
+		if err := s.trim(ctx, s.now()); err != nil && ctx.Err() == nil {
 			s.Log.Warn("cannot delete the plans that are no longer used", "error", err)
 		}
 		return
@@ -141,7 +141,7 @@ func (s *Service) Check(ctx context.Context) (more bool, err error) {
 		return true, err
 	}
 	since := s.now().Add(-savedplan.MaxAge)
-	if _, err := s.Store.PlanAheadTrim(ctx, since, int32(s.Plans)); err != nil {
+	if err := s.trim(ctx, since); err != nil {
 		return true, err
 	}
 	for {
@@ -153,6 +153,15 @@ func (s *Service) Check(ctx context.Context) (more bool, err error) {
 			return true, err
 		}
 	}
+}
+
+// trim deletes plans from before a time, and the oldest ones beyond the number that is kept.
+func (s *Service) trim(ctx context.Context, since time.Time) error {
+	n, err := s.Store.PlanAheadTrim(ctx, since, int32(s.Plans))
+	if err == nil {
+		s.Workspaces.Plans.Metrics.Trimmed(n.Old, n.Surplus, n.Kept)
+	}
+	return err
 }
 
 // plan adds the job of a workspace. It reports whether to continue with the next one, because

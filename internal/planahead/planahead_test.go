@@ -14,6 +14,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace"
 )
 
 // deployment is a database with stopped workspaces.
@@ -135,8 +136,9 @@ func TestPlansAreBounded(t *testing.T) {
 	d.exec(`UPDATE workspace_plans SET job_id = $1 WHERE workspace_id = $2`, job, old)
 	d.exec(`UPDATE workspaces SET deleted_at = now() WHERE id = $1`, deleted)
 	jobs := d.count(`SELECT count(*) FROM provisioner_jobs`)
-	if _, err := d.store.PlanAheadTrim(t.Context(), time.Now().Add(-24*time.Hour), 1); err != nil {
-		t.Fatal(err)
+	n, err := d.store.PlanAheadTrim(t.Context(), time.Now().Add(-24*time.Hour), 1)
+	if err != nil || n.Old != 1 || n.Surplus != 2 || n.Kept != 1 {
+		t.Errorf("%+v, want 1 old plan, 2 surplus ones and 1 that is kept: %v", n, err)
 	}
 	if n := d.count(fmt.Sprintf(`SELECT count(*) FILTER (WHERE workspace_id IN ('%s', '%s')) * 10 + count(*) FROM workspace_plans`, kept, none)); n != 22 {
 		t.Errorf("kept and all plans: %d, want 22", n)
@@ -152,7 +154,7 @@ func TestTurningPlansOffDeletesThem(t *testing.T) {
 	d.planned(d.stopped("dev", 1), "plan", "", 1)
 	log := slog.New(slog.DiscardHandler)
 	hub := notify.New(d.store.Pool(), log)
-	s := New(Config{Store: d.store, Queue: queue.New(queue.Config{Store: d.store, Hub: hub, Log: log}), Hub: hub, Log: log, Now: time.Now})
+	s := New(Config{Store: d.store, Queue: queue.New(queue.Config{Store: d.store, Hub: hub, Log: log}), Hub: hub, Log: log, Now: time.Now, Workspaces: &workspace.Service{}})
 	if err := s.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

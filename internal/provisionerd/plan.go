@@ -32,8 +32,20 @@ func (r *runner) plan(ctx context.Context, s provisioner.Session, in *provisione
 
 // planNow plans a build.
 func (r *runner) planNow(ctx context.Context, s provisioner.Session, in *provisionerd.AcquiredJob_WorkspaceBuild) (*provisioner.PlanComplete, error) {
+	r.planned = true
 	r.report.stage("Planning")
 	return step(ctx, "plan", s.Plan, planRequest(in))
+}
+
+// savedPlan returns what became of the saved plan of a build, "" without one.
+func (r *runner) savedPlan(in *provisionerd.AcquiredJob_WorkspaceBuild) string {
+	switch {
+	case len(in.SavedPlan) == 0:
+		return ""
+	case r.planned:
+		return provisionerd.SavedPlanRefused
+	}
+	return provisionerd.SavedPlanUsed
 }
 
 // note adds a line of the daemon to the job's log.

@@ -24,6 +24,7 @@ type runner struct {
 	report *reporter
 
 	session provisioner.Session // of the goroutine that runs the steps
+	planned bool                // whether the job planned, and not only applied a saved plan
 	settled chan bool           // receives, once the result is reported, whether to keep the work directory
 	closed  chan struct{}       // closed with the session
 }

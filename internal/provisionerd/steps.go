@@ -205,7 +205,7 @@ func (r *runner) build(ctx context.Context, s provisioner.Session) result {
 	return result{done: &provisionerd.CompletedJob{
 		JobId: r.job.JobId, Fence: r.job.Fence, Type: &provisionerd.CompletedJob_WorkspaceBuild_{WorkspaceBuild: &provisionerd.CompletedJob_WorkspaceBuild{
 			State: state, Resources: graph.Resources, Timings: timings, Modules: init.Modules,
-			ResourceReplacements: plan.ResourceReplacements, AiTasks: graph.AiTasks,
+			ResourceReplacements: plan.ResourceReplacements, AiTasks: graph.AiTasks, SavedPlan: r.savedPlan(in),
 		}},
 	}}
 }

@@ -101,6 +101,7 @@ func (s builds) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, do
 	if err := q.BuildFinish(ctx, finish); err != nil {
 		return err
 	}
+	s.Plans.Metrics.Finished(result.GetSavedPlan())
 	if replaced := result.GetResourceReplacements(); len(replaced) > 0 && b.PresetID != nil {
 		claim, err := isClaim(ctx, q, in, b)
 		if err == nil && claim {

@@ -43,7 +43,7 @@ func (s builds) Prepare(ctx context.Context, job queue.Job) (*provisionerd.Acqui
 	if err != nil {
 		return nil, fmt.Errorf("gather the inputs of build %s: %w", in.WorkspaceBuildID, err)
 	}
-	if g.out.SavedPlan, err = plan.For(source, g.out, s.Vault, s.now()); err != nil {
+	if g.out.SavedPlan, err = s.Plans.Open(plan, source, g.out, s.now()); err != nil {
 		return nil, err
 	}
 	if g.out.ExternalAuthProviders, err = s.linkTokens(ctx, g.row.WorkspaceBuild, g.row.Workspace.OwnerID); err != nil {

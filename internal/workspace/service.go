@@ -38,6 +38,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/queue"
 	"github.com/seed-2a7f8fe7/coder/internal/terraform"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace/meter"
+	"github.com/seed-2a7f8fe7/coder/internal/workspace/savedplan"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace/view"
 )
 
@@ -95,6 +96,7 @@ type Service struct {
 	views     view.Viewer
 	uses      meter.Uses
 	metrics   *meter.Builds
+	Plans     savedplan.Storage
 }
 
 // New returns a Service and registers it with the queue as the handler of workspace
@@ -107,6 +109,7 @@ func New(c Config) *Service {
 		c.WatchPoll = 15 * time.Second
 	}
 	s := &Service{Config: c, forms: parameter.Forms{Vault: c.Vault}, handovers: terraform.NewHandovers(), metrics: meter.NewBuilds(c.Registerer)}
+	s.Plans = savedplan.Storage{Vault: c.Vault, Metrics: savedplan.NewMetrics(c.Registerer)}
 	s.views = view.Viewer{Store: c.Store, Queue: c.Queue, Now: s.now, AllowRenames: c.AllowRenames}
 	c.Queue.Register(codersdk.ProvisionerJobTypeWorkspaceBuild, builds{s})
 	return s

@@ -89,15 +89,20 @@ DELETE FROM workspace_plans WHERE workspace_id = @workspace_id RETURNING *;
 -- name: PlanAheadDropJob :exec
 DELETE FROM provisioner_jobs WHERE id = @id AND completed_at IS NOT NULL;
 
--- name: PlanAheadTrim :execrows
+-- name: PlanAheadTrim :one
 -- Removes what is older than a time, what is left of deleted workspaces, and the oldest plans
--- beyond a number, with their jobs.
+-- beyond a number, with their jobs. Returns how many plans were removed and are kept.
 WITH gone AS (
     DELETE FROM workspace_plans p
     WHERE p.made_at < sqlc.arg(since)::timestamptz
         OR EXISTS (SELECT FROM workspaces w WHERE w.id = p.workspace_id AND w.deleted_at IS NOT NULL)
         OR p.workspace_id IN (SELECT o.workspace_id FROM workspace_plans o JOIN workspaces w ON w.id = o.workspace_id AND w.deleted_at IS NULL
             WHERE octet_length(o.plan) > 0 AND o.made_at >= sqlc.arg(since)::timestamptz ORDER BY o.made_at DESC, o.workspace_id OFFSET sqlc.arg(max_plans)::integer)
-    RETURNING p.job_id
+    RETURNING p.job_id, p.made_at, octet_length(p.plan) > 0 AS planned
+), jobs AS (
+    DELETE FROM provisioner_jobs j USING gone WHERE j.id = gone.job_id AND j.completed_at IS NOT NULL
 )
-DELETE FROM provisioner_jobs j USING gone WHERE j.id = gone.job_id AND j.completed_at IS NOT NULL;
+SELECT count(*) FILTER (WHERE planned AND made_at < sqlc.arg(since)::timestamptz) AS old,
+    count(*) FILTER (WHERE planned AND made_at >= sqlc.arg(since)::timestamptz) AS surplus,
+    ((SELECT count(*) FROM workspace_plans WHERE octet_length(plan) > 0) - count(*) FILTER (WHERE planned))::bigint AS kept
+FROM gone;

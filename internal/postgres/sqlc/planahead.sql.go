@@ -277,26 +277,36 @@ func (q *Queries) PlanAheadTake(ctx context.Context, workspaceID uuid.UUID) (Wor
 	return i, err
 }
 
-const planAheadTrim = `-- name: PlanAheadTrim :execrows
+const planAheadTrim = `-- name: PlanAheadTrim :one
 WITH gone AS (
     DELETE FROM workspace_plans p
     WHERE p.made_at < $1::timestamptz
         OR EXISTS (SELECT FROM workspaces w WHERE w.id = p.workspace_id AND w.deleted_at IS NOT NULL)
         OR p.workspace_id IN (SELECT o.workspace_id FROM workspace_plans o JOIN workspaces w ON w.id = o.workspace_id AND w.deleted_at IS NULL
             WHERE octet_length(o.plan) > 0 AND o.made_at >= $1::timestamptz ORDER BY o.made_at DESC, o.workspace_id OFFSET $2::integer)
-    RETURNING p.job_id
+    RETURNING p.job_id, p.made_at, octet_length(p.plan) > 0 AS planned
+), jobs AS (
+    DELETE FROM provisioner_jobs j USING gone WHERE j.id = gone.job_id AND j.completed_at IS NOT NULL
 )
-DELETE FROM provisioner_jobs j USING gone WHERE j.id = gone.job_id AND j.completed_at IS NOT NULL
+SELECT count(*) FILTER (WHERE planned AND made_at < $1::timestamptz) AS old,
+    count(*) FILTER (WHERE planned AND made_at >= $1::timestamptz) AS surplus,
+    ((SELECT count(*) FROM workspace_plans WHERE octet_length(plan) > 0) - count(*) FILTER (WHERE planned))::bigint AS kept
+FROM gone
 `
 
+type PlanAheadTrimRow struct {
+	Old     int64
+	Surplus int64
+	Kept    int64
+}
+
 // Removes what is older than a time, what is left of deleted workspaces, and the oldest plans
-// beyond a number, with their jobs.
-func (q *Queries) PlanAheadTrim(ctx context.Context, since time.Time, maxPlans int32) (int64, error) {
-	result, err := q.db.Exec(ctx, planAheadTrim, since, maxPlans)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
+// beyond a number, with their jobs. Returns how many plans were removed and are kept.
+func (q *Queries) PlanAheadTrim(ctx context.Context, since time.Time, maxPlans int32) (PlanAheadTrimRow, error) {
+	row := q.db.QueryRow(ctx, planAheadTrim, since, maxPlans)
+	var i PlanAheadTrimRow
+	err := row.Scan(&i.Old, &i.Surplus, &i.Kept)
+	return i, err
 }
 
 const planAheadUnfinished = `-- name: PlanAheadUnfinished :many

@@ -74,24 +74,36 @@ func Take(ctx context.Context, q *sqlc.Queries, workspaceID uuid.UUID) (Plan, er
 	return Plan{p}, err
 }
 
-// For returns the plan if its key is that of a build, it is not too old, and the message with
+// Storage opens and stores plans.
+type Storage struct {
+	Vault   *dbcrypt.Vault
+	Metrics *Metrics
+}
+
+// Open returns a plan if its key is that of a build, it is not too old, and the message with
 // it is not too large for any provisioner; else nil.
-func (p Plan) For(source []byte, b *provisionerd.AcquiredJob_WorkspaceBuild, vault *dbcrypt.Vault, now time.Time) ([]byte, error) {
-	r := p.row
+func (s Storage) Open(p Plan, source []byte, b *provisionerd.AcquiredJob_WorkspaceBuild, now time.Time) ([]byte, error) {
+	r, why := p.row, ""
 	switch {
-	case len(r.Plan) == 0 || len(r.Key) == 0:
+	case len(r.Plan) == 0:
 		return nil, nil
-	case now.Sub(r.MadeAt) > MaxAge || len(r.Plan)+len(source)+proto.Size(b) > maxMessage:
-		return nil, nil
-	case !bytes.Equal(r.Key, Key(source, b)):
+	case now.Sub(r.MadeAt) > MaxAge:
+		why = reasonOld
+	case len(r.Plan)+len(source)+proto.Size(b) > maxMessage:
+		why = reasonLarge
+	case len(r.Key) == 0 || !bytes.Equal(r.Key, Key(source, b)):
+		why = reasonStale
+	}
+	if why != "" {
+		s.Metrics.discard(why, 1)
 		return nil, nil
 	}
-	return vault.OpenPlan(r.WorkspaceID, r.Plan, r.PlanKeyID)
+	return s.Vault.OpenPlan(r.WorkspaceID, r.Plan, r.PlanKeyID)
 }
 
 // Put stores the plan that a job made, unless it is too large or a build of the workspace began
 // meanwhile. why is the reason why it is not kept.
-func Put(ctx context.Context, q *sqlc.Queries, vault *dbcrypt.Vault, jobID uuid.UUID, plan []byte, now time.Time) (why string, err error) {
+func (s Storage) Put(ctx context.Context, q *sqlc.Queries, jobID uuid.UUID, plan []byte, now time.Time) (why string, err error) {
 	p, err := q.PlanAheadOf(ctx, jobID)
 	switch {
 	case codersdk.Is(err, codersdk.CodeNotFound):
@@ -103,7 +115,10 @@ func Put(ctx context.Context, q *sqlc.Queries, vault *dbcrypt.Vault, jobID uuid.
 	case len(plan) > maxKept:
 		return "the plan is too large", nil
 	}
-	sealed, digest := vault.SealPlan(p.WorkspaceID, plan)
-	_, err = q.PlanAheadMade(ctx, sqlc.PlanAheadMadeParams{Plan: sealed, PlanKeyID: digest, Now: now, JobID: jobID})
+	sealed, digest := s.Vault.SealPlan(p.WorkspaceID, plan)
+	n, err := q.PlanAheadMade(ctx, sqlc.PlanAheadMadeParams{Plan: sealed, PlanKeyID: digest, Now: now, JobID: jobID})
+	if err == nil && n > 0 {
+		s.Metrics.store()
+	}
 	return "", err
 }
