@@ -1,6 +1,6 @@
 // Package planahead plans the next start of stopped workspaces while provisioners are idle, so
 // that the start only applies (see docs/decisions/0010-plans-ahead.md). A Service adds one job
-// at a time, of the workspace that was used last, if no job waits and another slot stays idle.
+// at a time, of the workspace that was stopped last, if no job waits and another slot stays idle.
 // When a job of a user waits, it cancels its own. Package savedplan keeps the plans.
 //
 // No pending work is stored: each check reads the current state and decides. A replica that
@@ -49,6 +49,10 @@ type Service struct {
 	working  atomic.Bool   // a job of this class may be unfinished
 	verdicts *ahead.Cache
 }
+
+// candidates is the number of stopped workspaces that are examined for each plan that is kept,
+// because templates of some prevent plans. It bounds the work of a check.
+const candidates = 5
 
 // rest is the time after which all workspaces are examined again although no job changed.
 const rest = time.Minute
@@ -145,7 +149,7 @@ func (s *Service) Check(ctx context.Context) (more bool, err error) {
 		return true, err
 	}
 	for {
-		next, err := s.Store.PlanAheadNext(ctx, since, int32(s.Plans))
+		next, err := s.Store.PlanAheadNext(ctx, int32(s.Plans*candidates), since, int32(s.Plans))
 		if err != nil || len(next) == 0 {
 			return false, err
 		}

@@ -19,12 +19,12 @@ import (
 
 // deployment is a database with stopped workspaces.
 type deployment struct {
-	t                            *testing.T
+	t                            testing.TB
 	store                        *postgres.Store
 	org, user, template, version uuid.UUID
 }
 
-func newDeployment(t *testing.T) *deployment {
+func newDeployment(t testing.TB) *deployment {
 	d := &deployment{t: t, store: postgrestest.New(t), org: uuid.New(), user: uuid.New(), template: uuid.New(), version: uuid.New()}
 	file, job := uuid.New(), uuid.New()
 	d.exec(`INSERT INTO organizations (id, name, created_at, updated_at) VALUES ($1, 'org', now(), now())`, d.org)
@@ -53,15 +53,15 @@ func (d *deployment) job(id, file uuid.UUID, class int, ended bool) {
 		FROM job_tag_sets s, files f WHERE $6 = '00000000-0000-0000-0000-000000000000'::uuid OR f.id = $6`, id, d.org, d.user, class, ended, file)
 }
 
-// stopped inserts a workspace that was used days ago, after its first build.
+// stopped inserts a workspace that was stopped days ago, by its first build.
 func (d *deployment) stopped(name string, days int) uuid.UUID {
 	d.t.Helper()
 	id, job := uuid.New(), uuid.New()
 	d.job(job, uuid.Nil, 0, true)
 	d.exec(`INSERT INTO workspaces (id, organization_id, owner_id, template_id, name, created_at, updated_at, last_used_at)
-		VALUES ($1, $2, $3, $4, $5, now(), now(), now() - make_interval(days => $6))`, id, d.org, d.user, d.template, name, days)
+		VALUES ($1, $2, $3, $4, $5, now(), now(), now())`, id, d.org, d.user, d.template, name)
 	d.exec(`INSERT INTO workspace_builds (id, workspace_id, template_version_id, build_number, transition, initiator_id, reason, job_id, created_at, updated_at)
-		VALUES (gen_random_uuid(), $1, $2, 1, 'stop', $3, 'initiator', $4, now(), now())`, id, d.version, d.user, job)
+		VALUES (gen_random_uuid(), $1, $2, 1, 'stop', $3, 'initiator', $4, now() - make_interval(days => $5), now())`, id, d.version, d.user, job, days)
 	return id
 }
 
@@ -75,7 +75,7 @@ func (d *deployment) planned(workspace uuid.UUID, plan, reason string, hours int
 // next returns the workspace to plan among the first n, Nil for none.
 func (d *deployment) next(n int32) uuid.UUID {
 	d.t.Helper()
-	rows, err := d.store.PlanAheadNext(d.t.Context(), time.Now().Add(-24*time.Hour), n)
+	rows, err := d.store.PlanAheadNext(d.t.Context(), 3, time.Now().Add(-24*time.Hour), n)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -93,9 +93,9 @@ func (d *deployment) count(sql string) (n int) {
 	return n
 }
 
-// TestTheWorkspaceUsedLastIsPlanned: only as many as plans are kept are planned, and those that
+// TestTheWorkspaceStoppedLastIsPlanned: only as many as plans are kept are planned, and those that
 // cannot be planned do not count.
-func TestTheWorkspaceUsedLastIsPlanned(t *testing.T) {
+func TestTheWorkspaceStoppedLastIsPlanned(t *testing.T) {
 	d := newDeployment(t)
 	third, first, second := d.stopped("third", 3), d.stopped("first", 1), d.stopped("second", 2)
 	want := func(n int32, want uuid.UUID) {
@@ -110,6 +110,12 @@ func TestTheWorkspaceUsedLastIsPlanned(t *testing.T) {
 	want(2, second)
 	d.planned(second, "", "its template reads a token", 1)
 	want(1, uuid.Nil)
+	want(2, third)
+	fourth := d.stopped("fourth", 4)
+	d.planned(third, "", "its template reads a token", 1)
+	want(2, uuid.Nil) // the fourth is no candidate
+	d.exec(`DELETE FROM workspaces WHERE id = $1`, fourth)
+	d.exec(`DELETE FROM workspace_plans WHERE workspace_id = $1`, third)
 	want(2, third)
 	d.exec(`UPDATE workspaces SET dormant_at = now() WHERE id = $1`, third)
 	want(2, uuid.Nil)

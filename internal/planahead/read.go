@@ -39,7 +39,7 @@ func (s *Service) Read(ctx context.Context, w codersdk.Workspace) (codersdk.Work
 	case row.Planning:
 		out.Reason = "the plan is being made"
 	default:
-		out.Reason = fmt.Sprintf("the server plans up to %d workspaces, the last used first, while provisioners are idle", s.Plans)
+		out.Reason = fmt.Sprintf("the server plans up to %d workspaces, those stopped last first, while provisioners are idle", s.Plans)
 	}
 	return out, nil
 }

@@ -1,23 +1,23 @@
 -- Plans ahead. Their jobs are dry runs of a class after those of other jobs.
 
 -- name: PlanAheadNext :many
--- The stopped workspace that was used last and needs a plan: among the first max_plans that can
--- have one, those without a plan after their last build, or with one from before a time.
+-- The workspace that was stopped last and needs a plan. Of the candidates that were stopped last,
+-- the first max_plans that can have a plan are considered: it is one without a plan after its last
+-- build, or with one from before a time.
 SELECT r.id, r.build_number FROM (
-    SELECT w.id, w.last_used_at, b.build_number, p.workspace_id IS NOT NULL AND p.build_number = b.build_number AND p.made_at >= sqlc.arg(since)::timestamptz AS known,
-        coalesce(p.reason, '') AS reason
-    FROM workspaces w
-    JOIN workspace_builds b ON b.workspace_id = w.id AND b.current AND b.transition = 'stop'
+    SELECT w.id, b.build_number, b.created_at, p.workspace_id IS NOT NULL AS known
+    FROM (SELECT workspace_id, build_number, job_id, created_at FROM workspace_builds WHERE current AND transition = 'stop'
+        ORDER BY created_at DESC LIMIT sqlc.arg(candidates)) b
+    JOIN workspaces w ON w.id = b.workspace_id AND w.deleted_at IS NULL AND w.dormant_at IS NULL
     JOIN provisioner_jobs j ON j.id = b.job_id AND j.status = 'succeeded' AND j.provisioner = 'terraform'
     JOIN users u ON u.id = w.owner_id AND NOT u.is_system AND u.status = 'active' AND u.deleted_at IS NULL
-    LEFT JOIN workspace_plans p ON p.workspace_id = w.id
-    WHERE w.deleted_at IS NULL AND w.dormant_at IS NULL
-        AND NOT coalesce(p.reason <> '' AND p.build_number = b.build_number AND p.made_at >= sqlc.arg(since)::timestamptz, false)
-    ORDER BY w.last_used_at DESC, w.id
+    LEFT JOIN workspace_plans p ON p.workspace_id = w.id AND p.build_number = b.build_number AND p.made_at >= sqlc.arg(since)::timestamptz
+    WHERE coalesce(p.reason, '') = ''
+    ORDER BY b.created_at DESC, w.id
     LIMIT sqlc.arg(max_plans)
 ) r
 WHERE NOT r.known
-ORDER BY r.last_used_at DESC, r.id
+ORDER BY r.created_at DESC, r.id
 LIMIT 1;
 
 -- name: PlanAheadOfWorkspace :one
