@@ -57,7 +57,8 @@ type house struct {
 }
 
 func newHouse(t testing.TB, change func(*server.Config)) *house {
-	if _, err := exec.LookPath("terraform"); err != nil {
+	_, err := exec.LookPath("terraform")
+	if _, tofu := exec.LookPath("tofu"); err != nil && tofu != nil {
 		t.Skip("terraform is not on PATH: this test of the real thing does not run")
 	}
 	t.Setenv("TF_CLI_CONFIG_FILE", "/nonexistent")
