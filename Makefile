@@ -316,6 +316,7 @@ bench: setup build
 
 bench-queue: setup build
 	$(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure queue
+	$(TERRAFORM) $(GO) test -vet=off -run '^$$' -bench BesidePlans -benchtime 1x -timeout 30m ./internal/bench -coder $(BIN)/coder
 
 bench-access: setup build
 	$(NODE) $(GO) run ./internal/bench/cmd -coder $(BIN)/coder -measure access

@@ -36,7 +36,6 @@ func Queue(ctx context.Context, c Config) error {
 		measurement{"jobs", func() ([]row, error) { return withYard(ctx, bin, jobRows) }},
 		measurement{"acquiring", func() ([]row, error) { return withYard(ctx, bin, acquireRows) }},
 		measurement{"picking up", func() ([]row, error) { return withYard(ctx, bin, pickupRows) }},
-		measurement{"picking up beside plans ahead", func() ([]row, error) { return pickupBesidePlans(ctx, bin) }},
 		measurement{"idle provisioners", func() ([]row, error) { return withYard(ctx, bin, idleRows) }},
 		measurement{"builds", func() ([]row, error) { return slotRows(ctx, bin, c.Runs) }},
 		measurement{"ends of builds", func() ([]row, error) { return endRows(ctx, bin) }},

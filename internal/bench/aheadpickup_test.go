@@ -2,9 +2,11 @@ package bench
 
 import (
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
 	"strconv"
+	"testing"
 	"time"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
@@ -23,6 +25,21 @@ const (
 	besideStopped = 400                    // workspaces to plan, more than a round plans
 	besideWarmUp  = 5                      // builds before a round that do not count
 )
+
+var coderBinary = flag.String("coder", "", "path of coder of BenchmarkPickupBesidePlans")
+
+// BenchmarkPickupBesidePlans prints the rows of pickupBesidePlans.
+func BenchmarkPickupBesidePlans(b *testing.B) {
+	for b.Loop() {
+		rows, err := pickupBesidePlans(b.Context(), *coderBinary)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, r := range rows {
+			r.Print(os.Stdout)
+		}
+	}
+}
 
 // stopClones makes the copies of a workspace stopped ones.
 const stopClones = `UPDATE workspace_builds SET transition = 'stop'
