@@ -51,91 +51,103 @@ WHERE w.id = ANY(@ids::uuid[]);
 -- sizes, which makes them four times as fast as a generic plan.
 SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true);
 
--- name: WorkspaceSearch :many
--- The IDs of a page of workspaces and the count of all matches. Without a sort, favorites of the
--- viewer come first. Conditions with a null parameter match all; those on builds and agents apply to the latest
--- build. The count is made before the order, so that PostgreSQL keeps a page only while it sorts.
-SELECT m.id, m.total
-FROM (
-SELECT w.id, count(*) OVER () AS total, f.user_id IS NULL AS ordinary, k.word, k.moment, lower(u.username) AS owner, lower(w.name) AS name
-FROM workspaces w
-JOIN users u ON u.id = w.owner_id
-JOIN templates t ON t.id = w.template_id
-LEFT JOIN workspace_favorites f ON f.workspace_id = w.id AND f.user_id = @viewer
-LEFT JOIN workspace_builds b ON @ask_build::boolean AND b.id = w.latest_build_id
-LEFT JOIN provisioner_jobs j ON j.id = b.job_id
-CROSS JOIN LATERAL (
-    SELECT CASE @sort::text
+-- name: WorkspaceSearch :one
+-- The IDs of a page of workspaces and the count of all matches. Conditions with a null parameter match all; those
+-- on builds and agents apply to the latest build. PostgreSQL plans the count and the page each on their own: the count
+-- needs no order, and a page without a sort is read in the order of the index workspaces_listed.
+WITH statuses AS MATERIALIZED (
+        -- The workspaces with an agent of one of the statuses.
+    SELECT a.current_workspace_id AS id FROM workspace_agents a
+    WHERE a.current_workspace_id IS NOT NULL AND CASE
+        WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
+            AND a.created_at + a.connection_timeout_seconds * interval '1 second' < @now::timestamptz THEN 'timeout'
+        WHEN a.first_connected_at IS NULL THEN 'connecting'
+        WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
+            OR a.last_connected_at < @silent_since::timestamptz THEN 'disconnected'
+        ELSE 'connected' END = ANY(sqlc.narg(agent_statuses)::text[])
+), unhealthy AS MATERIALIZED (
+        -- The workspaces with an unhealthy agent.
+    SELECT a.current_workspace_id AS id FROM workspace_agents a
+    WHERE a.current_workspace_id IS NOT NULL AND a.parent_id IS NULL AND (
+        a.lifecycle_state IN ('start_error', 'start_timeout')
+        OR a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
+            AND a.created_at + a.connection_timeout_seconds * interval '1 second' < @now::timestamptz
+        OR a.first_connected_at IS NOT NULL AND (a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
+            OR a.last_connected_at < @silent_since::timestamptz))
+), m AS NOT MATERIALIZED (
+    SELECT w.id, lower(w.owner_name) AS owner, lower(w.name) AS name,
+        CASE @sort::text
             WHEN 'name' THEN lower(w.name)
-            WHEN 'owner' THEN lower(u.username)
+            WHEN 'owner' THEN lower(w.owner_name)
             WHEN 'template' THEN lower(coalesce(nullif(t.display_name, ''), t.name))
             WHEN 'status' THEN CASE
-                WHEN j.status = 'failed' THEN '1'
-                WHEN j.status = 'canceled' THEN '2'
-                WHEN j.status <> 'succeeded' THEN '3'
-                WHEN b.transition = 'start' THEN '4'
+                WHEN w.latest_outcome = 'failed' THEN '1'
+                WHEN w.latest_outcome = 'canceled' THEN '2'
+                WHEN w.latest_outcome IS NULL AND w.latest_build_id IS NOT NULL THEN '3'
+                WHEN w.latest_transition = 'start' THEN '4'
                 ELSE '5' END
         END AS word,
-        CASE @sort::text WHEN 'last_used' THEN w.last_used_at WHEN 'autostop' THEN b.deadline END AS moment) k
-WHERE (w.deleted_at IS NOT NULL) = @deleted::boolean
-        -- The access filter of the viewer.
-    AND (@see_all::boolean
-        OR w.organization_id = ANY(@see_organizations::uuid[])
-        OR w.organization_id = ANY(@see_member_of::uuid[])
-            AND (w.owner_id = @see_owner OR w.user_acl ? @user_key::text OR w.group_acl ?| @group_keys::text[]
-                OR @user_key::text <> '' AND w.group_acl ?| (@see_member_of::uuid[])::text[] AND w.group_acl ? w.organization_id::text))
-    AND (sqlc.narg(see_ids)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(see_ids)::uuid[]))
-        -- The search of the viewer.
-    AND (sqlc.narg(ids)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(ids)::uuid[]))
-    AND (sqlc.narg(owner_id)::uuid IS NULL OR w.owner_id = sqlc.narg(owner_id))
-    AND (sqlc.narg(not_owner_id)::uuid IS NULL OR w.owner_id <> sqlc.narg(not_owner_id))
-    AND (sqlc.narg(owner_name)::text IS NULL OR w.owner_id = (SELECT x.id FROM users x WHERE lower(x.username) = lower(sqlc.narg(owner_name)) AND x.deleted_at IS NULL))
-    AND (sqlc.narg(name)::text IS NULL OR strpos(lower(w.name), lower(sqlc.narg(name))) > 0)
-    AND (sqlc.narg(name_exact)::text IS NULL OR lower(w.name) = lower(sqlc.narg(name_exact)))
-    AND (sqlc.narg(template)::text IS NULL OR lower(t.name) = lower(sqlc.narg(template)) OR t.id::text = sqlc.narg(template))
-    AND (sqlc.narg(organization)::text IS NULL OR w.organization_id = (
-        SELECT o.id FROM organizations o
-        WHERE o.deleted_at IS NULL AND (lower(o.name) = lower(sqlc.narg(organization)) OR o.id::text = sqlc.narg(organization))))
-    AND (sqlc.narg(dormant)::boolean IS NULL OR (w.dormant_at IS NOT NULL) = sqlc.narg(dormant))
-    AND (sqlc.narg(shared)::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = sqlc.narg(shared))
-    AND (sqlc.narg(shared_with_user)::text IS NULL OR w.user_acl ? sqlc.narg(shared_with_user)::text)
-    AND (sqlc.narg(shared_with_group)::text IS NULL OR w.group_acl ?| (
-        SELECT coalesce(array_agg(g.id::text), '{}') FROM groups g JOIN organizations o ON o.id = g.organization_id AND o.deleted_at IS NULL
-        WHERE g.id::text = sqlc.narg(shared_with_group)::text OR lower(g.name) = lower(sqlc.narg(shared_with_group)::text)
-            OR lower(o.name || '/' || g.name) = lower(sqlc.narg(shared_with_group)::text)))
-    AND (sqlc.narg(last_used_before)::timestamptz IS NULL OR w.last_used_at < sqlc.narg(last_used_before))
-    AND (sqlc.narg(last_used_after)::timestamptz IS NULL OR w.last_used_at > sqlc.narg(last_used_after))
-    AND (sqlc.narg(agent_statuses)::text[] IS NULL OR w.id IN (
-        SELECT a.current_workspace_id FROM workspace_agents a
-        WHERE a.current_workspace_id IS NOT NULL AND CASE
-            WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
-                AND a.created_at + a.connection_timeout_seconds * interval '1 second' < @now::timestamptz THEN 'timeout'
-            WHEN a.first_connected_at IS NULL THEN 'connecting'
-            WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
-                OR a.last_connected_at < @silent_since::timestamptz THEN 'disconnected'
-            ELSE 'connected' END = ANY(sqlc.narg(agent_statuses)::text[])))
-    AND (NOT @unhealthy::boolean OR w.id IN (
-        SELECT a.current_workspace_id FROM workspace_agents a
-        WHERE a.current_workspace_id IS NOT NULL AND a.parent_id IS NULL AND (
-            a.lifecycle_state IN ('start_error', 'start_timeout')
-            OR a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
-                AND a.created_at + a.connection_timeout_seconds * interval '1 second' < @now::timestamptz
-            OR a.first_connected_at IS NOT NULL AND (a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
-                OR a.last_connected_at < @silent_since::timestamptz))))
-    AND (sqlc.narg(transitions)::text[] IS NULL OR b.transition = ANY(sqlc.narg(transitions)::text[]))
-    AND (sqlc.narg(job_statuses)::text[] IS NULL OR j.status = ANY(sqlc.narg(job_statuses)::text[]))
-    AND (sqlc.narg(outdated)::boolean IS NULL OR (b.template_version_id <> t.active_version_id) = sqlc.narg(outdated))
-    AND (sqlc.narg(has_ai_task)::boolean IS NULL
-        OR (SELECT v.has_ai_task FROM template_versions v WHERE v.id = b.template_version_id) = sqlc.narg(has_ai_task))
-    AND (sqlc.narg(has_external_agent)::boolean IS NULL
-        OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = b.template_version_id) = sqlc.narg(has_external_agent))
-    AND (sqlc.narg(parameters)::jsonb IS NULL OR b.parameters @> sqlc.narg(parameters))
-) m
-ORDER BY CASE WHEN @sort::text = '' THEN m.ordinary END,
-    CASE WHEN NOT @descending::boolean THEN m.word END, CASE WHEN @descending::boolean THEN m.word END DESC NULLS LAST,
-    CASE WHEN NOT @descending::boolean THEN m.moment END, CASE WHEN @descending::boolean THEN m.moment END DESC NULLS LAST,
-    m.owner, m.name, m.id
-LIMIT NULLIF(@max_rows::integer, 0) OFFSET @skip_rows::integer;
+        CASE @sort::text WHEN 'last_used' THEN w.last_used_at WHEN 'autostop' THEN b.deadline END AS moment
+    FROM workspaces w
+    LEFT JOIN templates t ON t.id = w.template_id
+    LEFT JOIN workspace_builds b ON b.id = w.latest_build_id
+    WHERE (w.deleted_at IS NOT NULL) = @deleted::boolean
+            -- The access filter of the viewer.
+        AND (@see_all::boolean
+            OR w.organization_id = ANY(@see_organizations::uuid[])
+            OR w.organization_id = ANY(@see_member_of::uuid[])
+                AND (w.owner_id = @see_owner OR w.user_acl ? @user_key::text OR w.group_acl ?| @group_keys::text[]
+                    OR @user_key::text <> '' AND w.group_acl ?| (@see_member_of::uuid[])::text[] AND w.group_acl ? w.organization_id::text))
+        AND (sqlc.narg(see_ids)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(see_ids)::uuid[]))
+            -- The part of the list: only the favorites of the viewer, or all others.
+        AND (sqlc.narg(among)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(among)::uuid[]))
+        AND (sqlc.narg(besides)::uuid[] IS NULL OR w.id NOT IN (SELECT unnest(sqlc.narg(besides)::uuid[])))
+            -- The search of the viewer.
+        AND (sqlc.narg(ids)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(ids)::uuid[]))
+        AND (sqlc.narg(owner_id)::uuid IS NULL OR w.owner_id = sqlc.narg(owner_id))
+        AND (sqlc.narg(not_owner_id)::uuid IS NULL OR w.owner_id <> sqlc.narg(not_owner_id))
+        AND (sqlc.narg(owner_name)::text IS NULL OR w.owner_id = (SELECT x.id FROM users x WHERE lower(x.username) = lower(sqlc.narg(owner_name)) AND x.deleted_at IS NULL))
+        AND (sqlc.narg(name)::text IS NULL OR strpos(lower(w.name), lower(sqlc.narg(name))) > 0)
+        AND (sqlc.narg(name_exact)::text IS NULL OR lower(w.name) = lower(sqlc.narg(name_exact)))
+        AND (sqlc.narg(template)::text IS NULL OR w.template_id = ANY(ARRAY(
+            SELECT x.id FROM templates x WHERE lower(x.name) = lower(sqlc.narg(template)) OR x.id::text = sqlc.narg(template))))
+        AND (sqlc.narg(organization)::text IS NULL OR w.organization_id = (
+            SELECT o.id FROM organizations o
+            WHERE o.deleted_at IS NULL AND (lower(o.name) = lower(sqlc.narg(organization)) OR o.id::text = sqlc.narg(organization))))
+        AND (sqlc.narg(dormant)::boolean IS NULL OR (w.dormant_at IS NOT NULL) = sqlc.narg(dormant))
+        AND (sqlc.narg(shared)::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = sqlc.narg(shared))
+        AND (sqlc.narg(shared_with_user)::text IS NULL OR w.user_acl ? sqlc.narg(shared_with_user)::text)
+        AND (sqlc.narg(shared_with_group)::text IS NULL OR w.group_acl ?| (
+            SELECT coalesce(array_agg(g.id::text), '{}') FROM groups g JOIN organizations o ON o.id = g.organization_id AND o.deleted_at IS NULL
+            WHERE g.id::text = sqlc.narg(shared_with_group)::text OR lower(g.name) = lower(sqlc.narg(shared_with_group)::text)
+                OR lower(o.name || '/' || g.name) = lower(sqlc.narg(shared_with_group)::text)))
+        AND (sqlc.narg(last_used_before)::timestamptz IS NULL OR w.last_used_at < sqlc.narg(last_used_before))
+        AND (sqlc.narg(last_used_after)::timestamptz IS NULL OR w.last_used_at > sqlc.narg(last_used_after))
+        AND (sqlc.narg(agent_statuses)::text[] IS NULL OR w.id IN (SELECT statuses.id FROM statuses))
+        AND (NOT @unhealthy::boolean OR w.id IN (SELECT unhealthy.id FROM unhealthy))
+        AND (sqlc.narg(transitions)::text[] IS NULL OR w.latest_transition = ANY(sqlc.narg(transitions)::text[]))
+        AND (sqlc.narg(job_statuses)::text[] IS NULL OR w.latest_outcome = ANY(sqlc.narg(job_statuses)::text[])
+            OR w.latest_outcome IS NULL AND w.latest_build_id IN (
+                SELECT p.id FROM provisioner_jobs j JOIN workspace_builds p ON p.job_id = j.id
+                WHERE j.completed_at IS NULL AND j.status = ANY(sqlc.narg(job_statuses)::text[])))
+        AND (sqlc.narg(outdated)::boolean IS NULL OR (w.latest_version_id <> t.active_version_id) = sqlc.narg(outdated))
+        AND (sqlc.narg(has_ai_task)::boolean IS NULL
+            OR w.latest_version_id IN (SELECT v.id FROM template_versions v WHERE v.has_ai_task = sqlc.narg(has_ai_task)))
+        AND (sqlc.narg(has_external_agent)::boolean IS NULL
+            OR w.latest_version_id IN (SELECT v.id FROM template_versions v WHERE v.has_external_agent = sqlc.narg(has_external_agent)))
+        AND (sqlc.narg(parameters)::jsonb IS NULL OR b.parameters @> sqlc.narg(parameters))
+)
+SELECT c.total, ARRAY(
+    SELECT m.id FROM m
+    ORDER BY CASE WHEN NOT @descending::boolean THEN m.word END, CASE WHEN @descending::boolean THEN m.word END DESC NULLS LAST,
+        CASE WHEN NOT @descending::boolean THEN m.moment END, CASE WHEN @descending::boolean THEN m.moment END DESC NULLS LAST,
+        m.owner, m.name, m.id
+    LIMIT NULLIF(@max_rows::integer, 0) OFFSET @skip_rows::integer
+)::uuid[] AS ids
+FROM (SELECT count(*) AS total FROM m) c;
+
+-- name: WorkspaceFavorites :many
+SELECT workspace_id FROM workspace_favorites WHERE user_id = @user_id;
 
 -- name: WorkspaceCounts :many
 -- Counts workspaces by the filters of lists. Of the unhealthy ones, the caller passes the IDs.

@@ -216,7 +216,7 @@ func (q *Queries) BuildFollowUps(ctx context.Context, after time.Time, afterID u
 }
 
 const buildForProvisioner = `-- name: BuildForProvisioner :one
-SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, b.current, b.failed_at, b.handed_over, w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, w.latest_build_id, w.retry_at, w.retries, w.last_used_day, v.name AS version_name, v.variables, v.variables_key_id, t.name AS template_name,
+SELECT b.id, b.workspace_id, b.template_version_id, b.preset_id, b.build_number, b.transition, b.initiator_id, b.reason, b.job_id, b.parameters, b.deadline, b.max_deadline, b.daily_cost, b.created_at, b.updated_at, b.current, b.failed_at, b.handed_over, w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, w.latest_build_id, w.retry_at, w.retries, w.last_used_day, w.owner_name, w.latest_version_id, w.latest_transition, w.latest_outcome, v.name AS version_name, v.variables, v.variables_key_id, t.name AS template_name,
     v.module_files_id, t.disable_module_cache,
     u.username, u.name AS owner_full_name, u.email, u.login_type, u.roles, u.ssh_public_key, u.ssh_private_key, u.ssh_private_key_key_id
 FROM workspace_builds b
@@ -290,6 +290,10 @@ func (q *Queries) BuildForProvisioner(ctx context.Context, id uuid.UUID) (BuildF
 		&i.Workspace.RetryAt,
 		&i.Workspace.Retries,
 		&i.Workspace.LastUsedDay,
+		&i.Workspace.OwnerName,
+		&i.Workspace.LatestVersionID,
+		&i.Workspace.LatestTransition,
+		&i.Workspace.LatestOutcome,
 		&i.VersionName,
 		&i.Variables,
 		&i.VariablesKeyID,

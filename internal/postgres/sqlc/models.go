@@ -767,6 +767,10 @@ type Workspace struct {
 	RetryAt           *time.Time
 	Retries           int32
 	LastUsedDay       int32
+	OwnerName         string
+	LatestVersionID   *uuid.UUID
+	LatestTransition  *string
+	LatestOutcome     *string
 }
 
 type WorkspaceAgent struct {

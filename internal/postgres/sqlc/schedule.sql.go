@@ -167,7 +167,7 @@ func (q *Queries) ScheduleFailureTTL(ctx context.Context) (int64, error) {
 
 const scheduleLock = `-- name: ScheduleLock :one
 
-SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id, retry_at, retries, last_used_day FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR UPDATE SKIP LOCKED
+SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id, retry_at, retries, last_used_day, owner_name, latest_version_id, latest_transition, latest_outcome FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR UPDATE SKIP LOCKED
 `
 
 // Automatic actions on workspaces. Lists are pages: each continues after the time and the ID
@@ -198,6 +198,10 @@ func (q *Queries) ScheduleLock(ctx context.Context, id uuid.UUID) (Workspace, er
 		&i.RetryAt,
 		&i.Retries,
 		&i.LastUsedDay,
+		&i.OwnerName,
+		&i.LatestVersionID,
+		&i.LatestTransition,
+		&i.LatestOutcome,
 	)
 	return i, err
 }

@@ -24,7 +24,7 @@ func (q *Queries) ListPlan(ctx context.Context) error {
 }
 
 const workspaceByID = `-- name: WorkspaceByID :one
-SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id, retry_at, retries, last_used_day FROM workspaces WHERE id = $1
+SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id, retry_at, retries, last_used_day, owner_name, latest_version_id, latest_transition, latest_outcome FROM workspaces WHERE id = $1
 `
 
 func (q *Queries) WorkspaceByID(ctx context.Context, id uuid.UUID) (Workspace, error) {
@@ -52,12 +52,16 @@ func (q *Queries) WorkspaceByID(ctx context.Context, id uuid.UUID) (Workspace, e
 		&i.RetryAt,
 		&i.Retries,
 		&i.LastUsedDay,
+		&i.OwnerName,
+		&i.LatestVersionID,
+		&i.LatestTransition,
+		&i.LatestOutcome,
 	)
 	return i, err
 }
 
 const workspaceByName = `-- name: WorkspaceByName :one
-SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id, retry_at, retries, last_used_day FROM workspaces
+SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id, retry_at, retries, last_used_day, owner_name, latest_version_id, latest_transition, latest_outcome FROM workspaces
 WHERE owner_id = $1 AND lower(name) = lower($2)
 ORDER BY deleted_at DESC NULLS FIRST
 LIMIT 1
@@ -89,6 +93,10 @@ func (q *Queries) WorkspaceByName(ctx context.Context, ownerID uuid.UUID, name s
 		&i.RetryAt,
 		&i.Retries,
 		&i.LastUsedDay,
+		&i.OwnerName,
+		&i.LatestVersionID,
+		&i.LatestTransition,
+		&i.LatestOutcome,
 	)
 	return i, err
 }
@@ -163,8 +171,32 @@ func (q *Queries) WorkspaceFavorite(ctx context.Context, userID uuid.UUID, works
 	return err
 }
 
+const workspaceFavorites = `-- name: WorkspaceFavorites :many
+SELECT workspace_id FROM workspace_favorites WHERE user_id = $1
+`
+
+func (q *Queries) WorkspaceFavorites(ctx context.Context, userID uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, workspaceFavorites, userID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var workspace_id uuid.UUID
+		if err := rows.Scan(&workspace_id); err != nil {
+			return nil, err
+		}
+		items = append(items, workspace_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const workspaceForUpdate = `-- name: WorkspaceForUpdate :one
-SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id, retry_at, retries, last_used_day FROM workspaces WHERE id = $1 FOR UPDATE
+SELECT id, organization_id, owner_id, template_id, name, automatic_updates, autostart_schedule, ttl_ms, dormant_at, deleting_at, next_start_at, user_acl, group_acl, created_at, updated_at, last_used_at, deleted_at, latest_build_id, retry_at, retries, last_used_day, owner_name, latest_version_id, latest_transition, latest_outcome FROM workspaces WHERE id = $1 FOR UPDATE
 `
 
 func (q *Queries) WorkspaceForUpdate(ctx context.Context, id uuid.UUID) (Workspace, error) {
@@ -192,6 +224,10 @@ func (q *Queries) WorkspaceForUpdate(ctx context.Context, id uuid.UUID) (Workspa
 		&i.RetryAt,
 		&i.Retries,
 		&i.LastUsedDay,
+		&i.OwnerName,
+		&i.LatestVersionID,
+		&i.LatestTransition,
+		&i.LatestOutcome,
 	)
 	return i, err
 }
@@ -286,7 +322,7 @@ func (q *Queries) WorkspaceRename(ctx context.Context, name string, now time.Tim
 }
 
 const workspaceRows = `-- name: WorkspaceRows :many
-SELECT w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, w.latest_build_id, w.retry_at, w.retries, w.last_used_day, o.name AS organization_name, u.username AS owner_name, u.avatar_url AS owner_avatar_url,
+SELECT w.id, w.organization_id, w.owner_id, w.template_id, w.name, w.automatic_updates, w.autostart_schedule, w.ttl_ms, w.dormant_at, w.deleting_at, w.next_start_at, w.user_acl, w.group_acl, w.created_at, w.updated_at, w.last_used_at, w.deleted_at, w.latest_build_id, w.retry_at, w.retries, w.last_used_day, w.owner_name, w.latest_version_id, w.latest_transition, w.latest_outcome, o.name AS organization_name, u.username AS owner_name, u.avatar_url AS owner_avatar_url,
     u.is_system AS owner_is_system, t.name AS template_name, t.display_name AS template_display_name,
     t.icon AS template_icon, t.active_version_id, t.allow_user_cancel_workspace_jobs, t.require_active_version,
     t.use_classic_parameter_flow,
@@ -346,6 +382,10 @@ func (q *Queries) WorkspaceRows(ctx context.Context, viewer uuid.UUID, ids []uui
 			&i.Workspace.RetryAt,
 			&i.Workspace.Retries,
 			&i.Workspace.LastUsedDay,
+			&i.Workspace.OwnerName,
+			&i.Workspace.LatestVersionID,
+			&i.Workspace.LatestTransition,
+			&i.Workspace.LatestOutcome,
 			&i.OrganizationName,
 			&i.OwnerName,
 			&i.OwnerAvatarUrl,
@@ -369,93 +409,106 @@ func (q *Queries) WorkspaceRows(ctx context.Context, viewer uuid.UUID, ids []uui
 	return items, nil
 }
 
-const workspaceSearch = `-- name: WorkspaceSearch :many
-SELECT m.id, m.total
-FROM (
-SELECT w.id, count(*) OVER () AS total, f.user_id IS NULL AS ordinary, k.word, k.moment, lower(u.username) AS owner, lower(w.name) AS name
-FROM workspaces w
-JOIN users u ON u.id = w.owner_id
-JOIN templates t ON t.id = w.template_id
-LEFT JOIN workspace_favorites f ON f.workspace_id = w.id AND f.user_id = $1
-LEFT JOIN workspace_builds b ON $2::boolean AND b.id = w.latest_build_id
-LEFT JOIN provisioner_jobs j ON j.id = b.job_id
-CROSS JOIN LATERAL (
-    SELECT CASE $3::text
+const workspaceSearch = `-- name: WorkspaceSearch :one
+WITH statuses AS MATERIALIZED (
+        -- The workspaces with an agent of one of the statuses.
+    SELECT a.current_workspace_id AS id FROM workspace_agents a
+    WHERE a.current_workspace_id IS NOT NULL AND CASE
+        WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
+            AND a.created_at + a.connection_timeout_seconds * interval '1 second' < $4::timestamptz THEN 'timeout'
+        WHEN a.first_connected_at IS NULL THEN 'connecting'
+        WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
+            OR a.last_connected_at < $5::timestamptz THEN 'disconnected'
+        ELSE 'connected' END = ANY($6::text[])
+), unhealthy AS MATERIALIZED (
+        -- The workspaces with an unhealthy agent.
+    SELECT a.current_workspace_id AS id FROM workspace_agents a
+    WHERE a.current_workspace_id IS NOT NULL AND a.parent_id IS NULL AND (
+        a.lifecycle_state IN ('start_error', 'start_timeout')
+        OR a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
+            AND a.created_at + a.connection_timeout_seconds * interval '1 second' < $4::timestamptz
+        OR a.first_connected_at IS NOT NULL AND (a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
+            OR a.last_connected_at < $5::timestamptz))
+), m AS NOT MATERIALIZED (
+    SELECT w.id, lower(w.owner_name) AS owner, lower(w.name) AS name,
+        CASE $7::text
             WHEN 'name' THEN lower(w.name)
-            WHEN 'owner' THEN lower(u.username)
+            WHEN 'owner' THEN lower(w.owner_name)
             WHEN 'template' THEN lower(coalesce(nullif(t.display_name, ''), t.name))
             WHEN 'status' THEN CASE
-                WHEN j.status = 'failed' THEN '1'
-                WHEN j.status = 'canceled' THEN '2'
-                WHEN j.status <> 'succeeded' THEN '3'
-                WHEN b.transition = 'start' THEN '4'
+                WHEN w.latest_outcome = 'failed' THEN '1'
+                WHEN w.latest_outcome = 'canceled' THEN '2'
+                WHEN w.latest_outcome IS NULL AND w.latest_build_id IS NOT NULL THEN '3'
+                WHEN w.latest_transition = 'start' THEN '4'
                 ELSE '5' END
         END AS word,
-        CASE $3::text WHEN 'last_used' THEN w.last_used_at WHEN 'autostop' THEN b.deadline END AS moment) k
-WHERE (w.deleted_at IS NOT NULL) = $4::boolean
-        -- The access filter of the viewer.
-    AND ($5::boolean
-        OR w.organization_id = ANY($6::uuid[])
-        OR w.organization_id = ANY($7::uuid[])
-            AND (w.owner_id = $8 OR w.user_acl ? $9::text OR w.group_acl ?| $10::text[]
-                OR $9::text <> '' AND w.group_acl ?| ($7::uuid[])::text[] AND w.group_acl ? w.organization_id::text))
-    AND ($11::uuid[] IS NULL OR w.id = ANY($11::uuid[]))
-        -- The search of the viewer.
-    AND ($12::uuid[] IS NULL OR w.id = ANY($12::uuid[]))
-    AND ($13::uuid IS NULL OR w.owner_id = $13)
-    AND ($14::uuid IS NULL OR w.owner_id <> $14)
-    AND ($15::text IS NULL OR w.owner_id = (SELECT x.id FROM users x WHERE lower(x.username) = lower($15) AND x.deleted_at IS NULL))
-    AND ($16::text IS NULL OR strpos(lower(w.name), lower($16)) > 0)
-    AND ($17::text IS NULL OR lower(w.name) = lower($17))
-    AND ($18::text IS NULL OR lower(t.name) = lower($18) OR t.id::text = $18)
-    AND ($19::text IS NULL OR w.organization_id = (
-        SELECT o.id FROM organizations o
-        WHERE o.deleted_at IS NULL AND (lower(o.name) = lower($19) OR o.id::text = $19)))
-    AND ($20::boolean IS NULL OR (w.dormant_at IS NOT NULL) = $20)
-    AND ($21::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = $21)
-    AND ($22::text IS NULL OR w.user_acl ? $22::text)
-    AND ($23::text IS NULL OR w.group_acl ?| (
-        SELECT coalesce(array_agg(g.id::text), '{}') FROM groups g JOIN organizations o ON o.id = g.organization_id AND o.deleted_at IS NULL
-        WHERE g.id::text = $23::text OR lower(g.name) = lower($23::text)
-            OR lower(o.name || '/' || g.name) = lower($23::text)))
-    AND ($24::timestamptz IS NULL OR w.last_used_at < $24)
-    AND ($25::timestamptz IS NULL OR w.last_used_at > $25)
-    AND ($26::text[] IS NULL OR w.id IN (
-        SELECT a.current_workspace_id FROM workspace_agents a
-        WHERE a.current_workspace_id IS NOT NULL AND CASE
-            WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
-                AND a.created_at + a.connection_timeout_seconds * interval '1 second' < $27::timestamptz THEN 'timeout'
-            WHEN a.first_connected_at IS NULL THEN 'connecting'
-            WHEN a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
-                OR a.last_connected_at < $28::timestamptz THEN 'disconnected'
-            ELSE 'connected' END = ANY($26::text[])))
-    AND (NOT $29::boolean OR w.id IN (
-        SELECT a.current_workspace_id FROM workspace_agents a
-        WHERE a.current_workspace_id IS NOT NULL AND a.parent_id IS NULL AND (
-            a.lifecycle_state IN ('start_error', 'start_timeout')
-            OR a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
-                AND a.created_at + a.connection_timeout_seconds * interval '1 second' < $27::timestamptz
-            OR a.first_connected_at IS NOT NULL AND (a.last_connected_at IS NULL OR a.disconnected_at > a.last_connected_at
-                OR a.last_connected_at < $28::timestamptz))))
-    AND ($30::text[] IS NULL OR b.transition = ANY($30::text[]))
-    AND ($31::text[] IS NULL OR j.status = ANY($31::text[]))
-    AND ($32::boolean IS NULL OR (b.template_version_id <> t.active_version_id) = $32)
-    AND ($33::boolean IS NULL
-        OR (SELECT v.has_ai_task FROM template_versions v WHERE v.id = b.template_version_id) = $33)
-    AND ($34::boolean IS NULL
-        OR (SELECT v.has_external_agent FROM template_versions v WHERE v.id = b.template_version_id) = $34)
-    AND ($35::jsonb IS NULL OR b.parameters @> $35)
-) m
-ORDER BY CASE WHEN $3::text = '' THEN m.ordinary END,
-    CASE WHEN NOT $36::boolean THEN m.word END, CASE WHEN $36::boolean THEN m.word END DESC NULLS LAST,
-    CASE WHEN NOT $36::boolean THEN m.moment END, CASE WHEN $36::boolean THEN m.moment END DESC NULLS LAST,
-    m.owner, m.name, m.id
-LIMIT NULLIF($38::integer, 0) OFFSET $37::integer
+        CASE $7::text WHEN 'last_used' THEN w.last_used_at WHEN 'autostop' THEN b.deadline END AS moment
+    FROM workspaces w
+    LEFT JOIN templates t ON t.id = w.template_id
+    LEFT JOIN workspace_builds b ON b.id = w.latest_build_id
+    WHERE (w.deleted_at IS NOT NULL) = $8::boolean
+            -- The access filter of the viewer.
+        AND ($9::boolean
+            OR w.organization_id = ANY($10::uuid[])
+            OR w.organization_id = ANY($11::uuid[])
+                AND (w.owner_id = $12 OR w.user_acl ? $13::text OR w.group_acl ?| $14::text[]
+                    OR $13::text <> '' AND w.group_acl ?| ($11::uuid[])::text[] AND w.group_acl ? w.organization_id::text))
+        AND ($15::uuid[] IS NULL OR w.id = ANY($15::uuid[]))
+            -- The part of the list: only the favorites of the viewer, or all others.
+        AND ($16::uuid[] IS NULL OR w.id = ANY($16::uuid[]))
+        AND ($17::uuid[] IS NULL OR w.id NOT IN (SELECT unnest($17::uuid[])))
+            -- The search of the viewer.
+        AND ($18::uuid[] IS NULL OR w.id = ANY($18::uuid[]))
+        AND ($19::uuid IS NULL OR w.owner_id = $19)
+        AND ($20::uuid IS NULL OR w.owner_id <> $20)
+        AND ($21::text IS NULL OR w.owner_id = (SELECT x.id FROM users x WHERE lower(x.username) = lower($21) AND x.deleted_at IS NULL))
+        AND ($22::text IS NULL OR strpos(lower(w.name), lower($22)) > 0)
+        AND ($23::text IS NULL OR lower(w.name) = lower($23))
+        AND ($24::text IS NULL OR w.template_id = ANY(ARRAY(
+            SELECT x.id FROM templates x WHERE lower(x.name) = lower($24) OR x.id::text = $24)))
+        AND ($25::text IS NULL OR w.organization_id = (
+            SELECT o.id FROM organizations o
+            WHERE o.deleted_at IS NULL AND (lower(o.name) = lower($25) OR o.id::text = $25)))
+        AND ($26::boolean IS NULL OR (w.dormant_at IS NOT NULL) = $26)
+        AND ($27::boolean IS NULL OR (w.user_acl <> '{}' OR w.group_acl <> '{}') = $27)
+        AND ($28::text IS NULL OR w.user_acl ? $28::text)
+        AND ($29::text IS NULL OR w.group_acl ?| (
+            SELECT coalesce(array_agg(g.id::text), '{}') FROM groups g JOIN organizations o ON o.id = g.organization_id AND o.deleted_at IS NULL
+            WHERE g.id::text = $29::text OR lower(g.name) = lower($29::text)
+                OR lower(o.name || '/' || g.name) = lower($29::text)))
+        AND ($30::timestamptz IS NULL OR w.last_used_at < $30)
+        AND ($31::timestamptz IS NULL OR w.last_used_at > $31)
+        AND ($6::text[] IS NULL OR w.id IN (SELECT statuses.id FROM statuses))
+        AND (NOT $32::boolean OR w.id IN (SELECT unhealthy.id FROM unhealthy))
+        AND ($33::text[] IS NULL OR w.latest_transition = ANY($33::text[]))
+        AND ($34::text[] IS NULL OR w.latest_outcome = ANY($34::text[])
+            OR w.latest_outcome IS NULL AND w.latest_build_id IN (
+                SELECT p.id FROM provisioner_jobs j JOIN workspace_builds p ON p.job_id = j.id
+                WHERE j.completed_at IS NULL AND j.status = ANY($34::text[])))
+        AND ($35::boolean IS NULL OR (w.latest_version_id <> t.active_version_id) = $35)
+        AND ($36::boolean IS NULL
+            OR w.latest_version_id IN (SELECT v.id FROM template_versions v WHERE v.has_ai_task = $36))
+        AND ($37::boolean IS NULL
+            OR w.latest_version_id IN (SELECT v.id FROM template_versions v WHERE v.has_external_agent = $37))
+        AND ($38::jsonb IS NULL OR b.parameters @> $38)
+)
+SELECT c.total, ARRAY(
+    SELECT m.id FROM m
+    ORDER BY CASE WHEN NOT $1::boolean THEN m.word END, CASE WHEN $1::boolean THEN m.word END DESC NULLS LAST,
+        CASE WHEN NOT $1::boolean THEN m.moment END, CASE WHEN $1::boolean THEN m.moment END DESC NULLS LAST,
+        m.owner, m.name, m.id
+    LIMIT NULLIF($3::integer, 0) OFFSET $2::integer
+)::uuid[] AS ids
+FROM (SELECT count(*) AS total FROM m) c
 `
 
 type WorkspaceSearchParams struct {
-	Viewer           uuid.UUID
-	AskBuild         bool
+	Descending       bool
+	SkipRows         int32
+	MaxRows          int32
+	Now              time.Time
+	SilentSince      time.Time
+	AgentStatuses    []string
 	Sort             string
 	Deleted          bool
 	SeeAll           bool
@@ -465,6 +518,8 @@ type WorkspaceSearchParams struct {
 	UserKey          string
 	GroupKeys        []string
 	SeeIds           []uuid.UUID
+	Among            []uuid.UUID
+	Besides          []uuid.UUID
 	Ids              []uuid.UUID
 	OwnerID          *uuid.UUID
 	NotOwnerID       *uuid.UUID
@@ -479,9 +534,6 @@ type WorkspaceSearchParams struct {
 	SharedWithGroup  *string
 	LastUsedBefore   *time.Time
 	LastUsedAfter    *time.Time
-	AgentStatuses    []string
-	Now              time.Time
-	SilentSince      time.Time
 	Unhealthy        bool
 	Transitions      []string
 	JobStatuses      []string
@@ -489,23 +541,24 @@ type WorkspaceSearchParams struct {
 	HasAiTask        *bool
 	HasExternalAgent *bool
 	Parameters       []byte
-	Descending       bool
-	SkipRows         int32
-	MaxRows          int32
 }
 
 type WorkspaceSearchRow struct {
-	ID    uuid.UUID
 	Total int64
+	Ids   []uuid.UUID
 }
 
-// The IDs of a page of workspaces and the count of all matches. Without a sort, favorites of the
-// viewer come first. Conditions with a null parameter match all; those on builds and agents apply to the latest
-// build. The count is made before the order, so that PostgreSQL keeps a page only while it sorts.
-func (q *Queries) WorkspaceSearch(ctx context.Context, arg WorkspaceSearchParams) ([]WorkspaceSearchRow, error) {
-	rows, err := q.db.Query(ctx, workspaceSearch,
-		arg.Viewer,
-		arg.AskBuild,
+// The IDs of a page of workspaces and the count of all matches. Conditions with a null parameter match all; those
+// on builds and agents apply to the latest build. PostgreSQL plans the count and the page each on their own: the count
+// needs no order, and a page without a sort is read in the order of the index workspaces_listed.
+func (q *Queries) WorkspaceSearch(ctx context.Context, arg WorkspaceSearchParams) (WorkspaceSearchRow, error) {
+	row := q.db.QueryRow(ctx, workspaceSearch,
+		arg.Descending,
+		arg.SkipRows,
+		arg.MaxRows,
+		arg.Now,
+		arg.SilentSince,
+		arg.AgentStatuses,
 		arg.Sort,
 		arg.Deleted,
 		arg.SeeAll,
@@ -515,6 +568,8 @@ func (q *Queries) WorkspaceSearch(ctx context.Context, arg WorkspaceSearchParams
 		arg.UserKey,
 		arg.GroupKeys,
 		arg.SeeIds,
+		arg.Among,
+		arg.Besides,
 		arg.Ids,
 		arg.OwnerID,
 		arg.NotOwnerID,
@@ -529,9 +584,6 @@ func (q *Queries) WorkspaceSearch(ctx context.Context, arg WorkspaceSearchParams
 		arg.SharedWithGroup,
 		arg.LastUsedBefore,
 		arg.LastUsedAfter,
-		arg.AgentStatuses,
-		arg.Now,
-		arg.SilentSince,
 		arg.Unhealthy,
 		arg.Transitions,
 		arg.JobStatuses,
@@ -539,26 +591,10 @@ func (q *Queries) WorkspaceSearch(ctx context.Context, arg WorkspaceSearchParams
 		arg.HasAiTask,
 		arg.HasExternalAgent,
 		arg.Parameters,
-		arg.Descending,
-		arg.SkipRows,
-		arg.MaxRows,
 	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []WorkspaceSearchRow{}
-	for rows.Next() {
-		var i WorkspaceSearchRow
-		if err := rows.Scan(&i.ID, &i.Total); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+	var i WorkspaceSearchRow
+	err := row.Scan(&i.Total, &i.Ids)
+	return i, err
 }
 
 const workspaceSetACL = `-- name: WorkspaceSetACL :exec

@@ -60,30 +60,42 @@ func Find(ctx context.Context, store *postgres.Store, actor access.Subject, s Se
 	}
 	var ids []uuid.UUID
 	var count int
-	err = store.Tx(ctx, func(q *sqlc.Queries) error {
+	err = store.Snapshot(ctx, func(q *sqlc.Queries) error {
 		if err := q.ListPlan(ctx); err != nil {
 			return err
 		}
-		ids, count, err = find(ctx, q, arg)
-		if err == nil && len(ids) == 0 && s.Offset > 0 {
-			arg.SkipRows, arg.MaxRows = 0, 1
-			_, count, err = find(ctx, q, arg)
-		}
+		ids, count, err = find(ctx, q, arg, s, actor.UserID)
 		return err
 	})
 	return ids, count, err
 }
 
-func find(ctx context.Context, q *sqlc.Queries, arg sqlc.WorkspaceSearchParams) ([]uuid.UUID, int, error) {
-	rows, err := q.WorkspaceSearch(ctx, arg)
-	if err != nil || len(rows) == 0 {
+// find is Find in a transaction that sees one state of the database.
+func find(ctx context.Context, q *sqlc.Queries, arg sqlc.WorkspaceSearchParams, s Search, viewer uuid.UUID) ([]uuid.UUID, int, error) {
+	var first sqlc.WorkspaceSearchRow
+	if s.Sort == "" {
+		favorites, err := q.WorkspaceFavorites(ctx, viewer)
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(favorites) > 0 {
+			part := arg
+			part.Among, part.SkipRows, part.MaxRows = favorites, 0, 0
+			if first, err = q.WorkspaceSearch(ctx, part); err != nil {
+				return nil, 0, err
+			}
+			arg.Besides, arg.SkipRows = favorites, int32(max(0, s.Offset-len(first.Ids)))
+		}
+	}
+	others, err := q.WorkspaceSearch(ctx, arg)
+	if err != nil {
 		return nil, 0, err
 	}
-	ids := make([]uuid.UUID, len(rows))
-	for i, r := range rows {
-		ids[i] = r.ID
+	ids := append(first.Ids[min(s.Offset, len(first.Ids)):], others.Ids...)
+	if s.Limit > 0 {
+		ids = ids[:min(s.Limit, len(ids))]
 	}
-	return ids, int(rows[0].Total), nil
+	return ids, int(first.Total + others.Total), nil
 }
 
 // Count returns how many workspaces a list would have with other values of the filters for
@@ -99,19 +111,19 @@ func Count(ctx context.Context, store *postgres.Store, actor access.Subject, s S
 	unhealthy := all
 	unhealthy.Unhealthy = true
 	out := []codersdk.WorkspaceCount{}
-	err = store.Tx(ctx, func(q *sqlc.Queries) error {
+	err = store.Snapshot(ctx, func(q *sqlc.Queries) error {
 		if err := q.ListPlan(ctx); err != nil {
 			return err
 		}
-		ids, _, err := find(ctx, q, all)
-		if err != nil || len(ids) == 0 {
+		found, err := q.WorkspaceSearch(ctx, all)
+		if err != nil || len(found.Ids) == 0 {
 			return err
 		}
-		sick, _, err := find(ctx, q, unhealthy)
+		sick, err := q.WorkspaceSearch(ctx, unhealthy)
 		if err != nil {
 			return err
 		}
-		rows, err := q.WorkspaceCounts(ctx, sick, ids)
+		rows, err := q.WorkspaceCounts(ctx, sick.Ids, found.Ids)
 		for _, r := range rows {
 			status := codersdk.NewWorkspaceStatus(codersdk.WorkspaceTransition(r.Transition), codersdk.ProvisionerJobStatus(r.JobStatus))
 			out = append(out, codersdk.WorkspaceCount{
@@ -132,7 +144,7 @@ func Count(ctx context.Context, store *postgres.Store, actor access.Subject, s S
 func Params(actor access.Subject, search Search, now time.Time) (sqlc.WorkspaceSearchParams, error) {
 	f := actor.Filter(codersdk.RBACResourceWorkspace)
 	arg := sqlc.WorkspaceSearchParams{
-		Viewer: actor.UserID, Deleted: search.Status == codersdk.WorkspaceStatusDeleted,
+		Deleted: search.Status == codersdk.WorkspaceStatusDeleted,
 		SeeAll: f.All, SeeOrganizations: f.OrganizationIDs, SeeMemberOf: f.MemberOf, SeeOwner: f.OwnerID, SeeIds: f.IDs,
 		UserKey: f.UserKey, GroupKeys: f.GroupKeys,
 		Ids: search.IDs, OwnerID: some(search.OwnerID), NotOwnerID: some(search.NotOwnerID), OwnerName: some(search.Owner), Name: some(search.Name),
@@ -151,8 +163,6 @@ func Params(actor access.Subject, search Search, now time.Time) (sqlc.WorkspaceS
 			return arg, err
 		}
 	}
-	arg.AskBuild = search.Sort != "" || search.Status != "" || arg.Outdated != nil || arg.HasAiTask != nil ||
-		arg.HasExternalAgent != nil || arg.Parameters != nil
 	return arg, nil
 }
 
