@@ -31,13 +31,14 @@ WITH n AS MATERIALIZED (
 ), owner AS (
     INSERT INTO users (id, email, username, login_type, status, created_at, updated_at)
     SELECT n.new_u, w.name || '-user' || n.i || '@example.com', w.name || '-user' || n.i, 'none', 'active', now(), now() FROM original w, n WHERE $3::boolean
+    RETURNING id
 ), member AS (
     INSERT INTO organization_members SELECT w.organization_id, n.new_u, '{}', now(), now() FROM original w, n WHERE $3::boolean
 ), workspace AS (
     INSERT INTO workspaces (id, organization_id, owner_id, template_id, name, automatic_updates, created_at, updated_at, last_used_at)
     SELECT n.new_w, w.organization_id, CASE WHEN $3::boolean THEN n.new_u ELSE w.owner_id END, w.template_id, w.name || '-' || n.i,
         w.automatic_updates, w.created_at, w.updated_at, w.last_used_at
-    FROM original w, n
+    FROM original w, n WHERE NOT $3::boolean OR n.new_u IN (SELECT id FROM owner) -- after the owner, whose name the row has
 ), job AS (
     INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input,
         created_at, updated_at, started_at, completed_at, worker_id, lease_expires_at)

@@ -56,7 +56,10 @@ CREATE TRIGGER workspace_latest_outcome AFTER UPDATE ON provisioner_jobs FOR EAC
     WHEN (NEW.status <> OLD.status AND NEW.type = 'workspace_build' AND (NEW.completed_at IS NOT NULL OR OLD.completed_at IS NOT NULL))
     EXECUTE FUNCTION workspace_latest_outcome();
 
-UPDATE workspaces w SET owner_name = u.username FROM users u WHERE u.id = w.owner_id;
-UPDATE workspaces w SET latest_version_id = b.template_version_id, latest_transition = b.transition,
+UPDATE workspaces w SET owner_name = u.username, latest_version_id = b.template_version_id, latest_transition = b.transition,
     latest_outcome = CASE WHEN j.completed_at IS NOT NULL THEN j.status END
-FROM workspace_builds b JOIN provisioner_jobs j ON j.id = b.job_id WHERE b.id = w.latest_build_id;
+FROM workspaces l
+JOIN users u ON u.id = l.owner_id
+LEFT JOIN workspace_builds b ON b.id = l.latest_build_id
+LEFT JOIN provisioner_jobs j ON j.id = b.job_id
+WHERE l.id = w.id;
