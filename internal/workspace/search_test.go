@@ -233,7 +233,9 @@ func (c *crowd) search(now time.Time) workspace.Search {
 		func() { s.HasAITask = yes() },
 		func() { s.HasExternalAgent = yes() },
 		func() { s.Healthy = yes() },
-		func() { s.AgentStatus = pick(c, []codersdk.WorkspaceAgentStatus{"connected", "connecting", "disconnected", "timeout"}) },
+		func() {
+			s.AgentStatus = pick(c, []codersdk.WorkspaceAgentStatus{"connected", "connecting", "disconnected", "timeout"})
+		},
 		func() { s.LastUsedBefore = new(now.Add(-36 * time.Hour)) },
 		func() { s.LastUsedAfter = new(now.Add(-36 * time.Hour)) },
 		func() { s.Parameters = []codersdk.WorkspaceBuildParameter{{Name: "size", Value: "m"}} },

@@ -145,7 +145,7 @@ func Params(actor access.Subject, search Search, now time.Time) (sqlc.WorkspaceS
 	f := actor.Filter(codersdk.RBACResourceWorkspace)
 	arg := sqlc.WorkspaceSearchParams{
 		Deleted: search.Status == codersdk.WorkspaceStatusDeleted,
-		SeeAll: f.All, SeeOrganizations: f.OrganizationIDs, SeeMemberOf: f.MemberOf, SeeOwner: f.OwnerID, SeeIds: f.IDs,
+		SeeAll:  f.All, SeeOrganizations: f.OrganizationIDs, SeeMemberOf: f.MemberOf, SeeOwner: f.OwnerID, SeeIds: f.IDs,
 		UserKey: f.UserKey, GroupKeys: f.GroupKeys,
 		Ids: search.IDs, OwnerID: some(search.OwnerID), NotOwnerID: some(search.NotOwnerID), OwnerName: some(search.Owner), Name: some(search.Name),
 		NameExact: some(search.NameExact),
