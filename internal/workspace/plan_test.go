@@ -54,31 +54,31 @@ func (h *house) searches() map[string]struct {
 	return map[string]list{
 		"one's own":                {grouped, workspace.Search{Limit: 25}, 0.02},
 		"one's own, by owner":      {grouped, workspace.Search{Limit: 25, OwnerID: h.ann.UserID}, 0.02},
-		"all, as an administrator": {h.admin, workspace.Search{Limit: 25}, 1.1},
-		"the last page":            {h.admin, workspace.Search{Limit: 25, Offset: 9_900}, 2.1},
+		"all, as an administrator": {h.admin, workspace.Search{Limit: 25}, 1.3},
+		"the last page":            {h.admin, workspace.Search{Limit: 25, Offset: 9_900}, 2.3},
 		"one person's":             {h.admin, workspace.Search{Limit: 25, Owner: "w77"}, 0.02},
-		"part of a name":           {h.admin, workspace.Search{Limit: 25, Name: "w777"}, 2.1},
-		"of one template":          {h.admin, workspace.Search{Limit: 25, Template: "docker"}, 1.1},
-		"that run":                 {h.admin, workspace.Search{Limit: 25, Status: codersdk.WorkspaceStatusRunning}, 1.1},
-		"that failed":              {h.admin, workspace.Search{Limit: 25, Status: codersdk.WorkspaceStatusFailed}, 2.1},
-		"that are healthy":         {h.admin, workspace.Search{Limit: 25, Healthy: &yes}, 4.1},
-		"that are not healthy":     {h.admin, workspace.Search{Limit: 25, Healthy: &no}, 3.1},
-		"with a lost agent":        {h.admin, workspace.Search{Limit: 25, AgentStatus: codersdk.WorkspaceAgentStatusDisconnected}, 3.1},
-		"that are stopped":         {h.admin, workspace.Search{Limit: 25, Status: codersdk.WorkspaceStatusStopped}, 2.1},
-		"of one organization":      {h.admin, workspace.Search{Limit: 25, Organization: "coder"}, 2.1},
-		"of one name":              {h.admin, workspace.Search{Limit: 25, NameExact: "dev-w777"}, 2.1},
-		"that are outdated":        {h.admin, workspace.Search{Limit: 25, Outdated: &yes}, 2.1},
-		"that are dormant":         {h.admin, workspace.Search{Limit: 25, Dormant: &yes}, 2.1},
-		"that are shared":          {h.admin, workspace.Search{Limit: 25, Shared: &yes}, 2.1},
-		"with a task":              {h.admin, workspace.Search{Limit: 25, HasAITask: &yes}, 2.1},
-		"with a parameter":         {h.admin, workspace.Search{Limit: 25, Parameters: []codersdk.WorkspaceBuildParameter{{Name: "size", Value: "2"}}}, 2.1},
-		"used lately":              {h.admin, workspace.Search{Limit: 25, LastUsedAfter: &long}, 1.1},
+		"part of a name":           {h.admin, workspace.Search{Limit: 25, Name: "w777"}, 1.1},
+		"of one template":          {h.admin, workspace.Search{Limit: 25, Template: "docker"}, 1.3},
+		"that run":                 {h.admin, workspace.Search{Limit: 25, Status: codersdk.WorkspaceStatusRunning}, 1.3},
+		"that failed":              {h.admin, workspace.Search{Limit: 25, Status: codersdk.WorkspaceStatusFailed}, 1.1},
+		"that are healthy":         {h.admin, workspace.Search{Limit: 25, Healthy: &yes}, 5.3},
+		"that are not healthy":     {h.admin, workspace.Search{Limit: 25, Healthy: &no}, 2.1},
+		"with a lost agent":        {h.admin, workspace.Search{Limit: 25, AgentStatus: codersdk.WorkspaceAgentStatusDisconnected}, 2.1},
+		"that are stopped":         {h.admin, workspace.Search{Limit: 25, Status: codersdk.WorkspaceStatusStopped}, 1.1},
+		"of one organization":      {h.admin, workspace.Search{Limit: 25, Organization: "coder"}, 1.1},
+		"of one name":              {h.admin, workspace.Search{Limit: 25, NameExact: "dev-w777"}, 1.1},
+		"that are outdated":        {h.admin, workspace.Search{Limit: 25, Outdated: &yes}, 1.1},
+		"that are dormant":         {h.admin, workspace.Search{Limit: 25, Dormant: &yes}, 1.1},
+		"that are shared":          {h.admin, workspace.Search{Limit: 25, Shared: &yes}, 1.1},
+		"with a task":              {h.admin, workspace.Search{Limit: 25, HasAITask: &yes}, 1.1},
+		"with a parameter":         {h.admin, workspace.Search{Limit: 25, Parameters: []codersdk.WorkspaceBuildParameter{{Name: "size", Value: "2"}}}, 1.1},
+		"used lately":              {h.admin, workspace.Search{Limit: 25, LastUsedAfter: &long}, 1.3},
 	}
 }
 
 // TestPlanOfTheList looks at what the database reads for a page of 10,000
 // workspaces: one's own are found by indexes, all others by reading workspaces
-// for the count and up to the end of the page.
+// once for the count, and up to the end of the page if many match.
 func TestPlanOfTheList(t *testing.T) {
 	h := open(t)
 	const n = 10_000

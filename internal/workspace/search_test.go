@@ -100,10 +100,27 @@ func newCrowd(t *testing.T, seed uint64) *crowd {
 	c.exec(`UPDATE template_versions SET has_ai_task = true WHERE name = 'v2'`)
 	c.templates = c.ids(`SELECT id FROM templates ORDER BY name`)
 	c.versions = c.ids(`SELECT v.id FROM template_versions v JOIN templates t ON t.id = v.template_id ORDER BY t.name, v.name`)
+	c.addMany(1500)
 	for range 40 {
 		c.addWorkspace()
 	}
 	return c
+}
+
+// addMany adds workspaces of all users and templates, most of which run, so that searches match both fewer and more
+// workspaces than the search reads at once.
+func (c *crowd) addMany(n int) {
+	c.exec(`INSERT INTO workspaces (id, organization_id, owner_id, template_id, name, created_at, updated_at, last_used_at)
+		SELECT gen_random_uuid(), ($2::uuid[])[1 + i % 2], ($3::uuid[])[1 + i % cardinality($3)], ($4::uuid[])[1 + i % cardinality($4)],
+			CASE i % 5 WHEN 0 THEN 'Many' ELSE 'many' END || i, now(), now(), now() - i % 7 * interval '1 day'
+		FROM generate_series(1, $1::integer) i`, n, c.organizations, c.users, c.templates)
+	c.exec(`INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input, created_at, updated_at, completed_at, error)
+		SELECT w.id, w.organization_id, w.owner_id, 'workspace_build', 'echo', (SELECT min(id) FROM job_tag_sets), $1, '{}', now(), now(), now(),
+			CASE WHEN w.name ~ '[37]$' THEN 'it broke' ELSE '' END
+		FROM workspaces w`, c.file)
+	c.exec(`INSERT INTO workspace_builds (id, workspace_id, template_version_id, build_number, transition, initiator_id, reason, job_id, created_at, updated_at)
+		SELECT gen_random_uuid(), w.id, t.active_version_id, 1, CASE WHEN w.name ~ '[69]$' THEN 'stop' ELSE 'start' END, w.owner_id, 'initiator', w.id, now(), now()
+		FROM workspaces w JOIN templates t ON t.id = w.template_id`)
 }
 
 func (c *crowd) addWorkspace() {

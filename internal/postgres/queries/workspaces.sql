@@ -53,8 +53,9 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit
 
 -- name: WorkspaceSearch :one
 -- The IDs of a page of workspaces and the count of all matches. Conditions with a null parameter match all; those
--- on builds and agents apply to the latest build. PostgreSQL plans the count and the page each on their own: the count
--- needs no order, and a page without a sort is read in the order of the index workspaces_listed.
+-- on builds and agents apply to the latest build. Up to 1,000 matches are read once. For more, PostgreSQL plans the
+-- count and the page each on their own: the count needs no order, and a page without a sort is read in the order of
+-- the index workspaces_listed up to its end.
 WITH statuses AS MATERIALIZED (
         -- The workspaces with an agent of one of the statuses.
     SELECT a.current_workspace_id AS id FROM workspace_agents a
@@ -136,15 +137,26 @@ WITH statuses AS MATERIALIZED (
         AND (sqlc.narg(has_external_agent)::boolean IS NULL
             OR w.latest_version_id IN (SELECT v.id FROM template_versions v WHERE v.has_external_agent = sqlc.narg(has_external_agent)))
         AND (sqlc.narg(parameters)::jsonb IS NULL OR b.parameters @> sqlc.narg(parameters))
+), read AS MATERIALIZED (
+    SELECT m.id, m.owner, m.name, m.word, m.moment FROM m LIMIT 1001
+), few AS MATERIALIZED (
+    SELECT count(*) AS total FROM read
 )
-SELECT c.total, ARRAY(
-    SELECT m.id FROM m
-    ORDER BY CASE WHEN NOT @descending::boolean THEN m.word END, CASE WHEN @descending::boolean THEN m.word END DESC NULLS LAST,
-        CASE WHEN NOT @descending::boolean THEN m.moment END, CASE WHEN @descending::boolean THEN m.moment END DESC NULLS LAST,
-        m.owner, m.name, m.id
-    LIMIT NULLIF(@max_rows::integer, 0) OFFSET @skip_rows::integer
-)::uuid[] AS ids
-FROM (SELECT count(*) AS total FROM m) c;
+SELECT CASE WHEN few.total <= 1000 THEN few.total ELSE (SELECT count(*) FROM m) END::bigint AS total,
+    (CASE WHEN few.total <= 1000 THEN ARRAY(
+        SELECT s.id FROM read s
+        ORDER BY CASE WHEN NOT @descending::boolean THEN s.word END, CASE WHEN @descending::boolean THEN s.word END DESC NULLS LAST,
+            CASE WHEN NOT @descending::boolean THEN s.moment END, CASE WHEN @descending::boolean THEN s.moment END DESC NULLS LAST,
+            s.owner, s.name, s.id
+        LIMIT NULLIF(@max_rows::integer, 0) OFFSET @skip_rows::integer
+    ) ELSE ARRAY(
+        SELECT m.id FROM m
+        ORDER BY CASE WHEN NOT @descending::boolean THEN m.word END, CASE WHEN @descending::boolean THEN m.word END DESC NULLS LAST,
+            CASE WHEN NOT @descending::boolean THEN m.moment END, CASE WHEN @descending::boolean THEN m.moment END DESC NULLS LAST,
+            m.owner, m.name, m.id
+        LIMIT NULLIF(@max_rows::integer, 0) OFFSET @skip_rows::integer
+    ) END)::uuid[] AS ids
+FROM few;
 
 -- name: WorkspaceFavorites :many
 SELECT workspace_id FROM workspace_favorites WHERE user_id = @user_id;

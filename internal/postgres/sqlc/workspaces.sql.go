@@ -491,15 +491,26 @@ WITH statuses AS MATERIALIZED (
         AND ($37::boolean IS NULL
             OR w.latest_version_id IN (SELECT v.id FROM template_versions v WHERE v.has_external_agent = $37))
         AND ($38::jsonb IS NULL OR b.parameters @> $38)
+), read AS MATERIALIZED (
+    SELECT m.id, m.owner, m.name, m.word, m.moment FROM m LIMIT 1001
+), few AS MATERIALIZED (
+    SELECT count(*) AS total FROM read
 )
-SELECT c.total, ARRAY(
-    SELECT m.id FROM m
-    ORDER BY CASE WHEN NOT $1::boolean THEN m.word END, CASE WHEN $1::boolean THEN m.word END DESC NULLS LAST,
-        CASE WHEN NOT $1::boolean THEN m.moment END, CASE WHEN $1::boolean THEN m.moment END DESC NULLS LAST,
-        m.owner, m.name, m.id
-    LIMIT NULLIF($3::integer, 0) OFFSET $2::integer
-)::uuid[] AS ids
-FROM (SELECT count(*) AS total FROM m) c
+SELECT CASE WHEN few.total <= 1000 THEN few.total ELSE (SELECT count(*) FROM m) END::bigint AS total,
+    (CASE WHEN few.total <= 1000 THEN ARRAY(
+        SELECT s.id FROM read s
+        ORDER BY CASE WHEN NOT $1::boolean THEN s.word END, CASE WHEN $1::boolean THEN s.word END DESC NULLS LAST,
+            CASE WHEN NOT $1::boolean THEN s.moment END, CASE WHEN $1::boolean THEN s.moment END DESC NULLS LAST,
+            s.owner, s.name, s.id
+        LIMIT NULLIF($3::integer, 0) OFFSET $2::integer
+    ) ELSE ARRAY(
+        SELECT m.id FROM m
+        ORDER BY CASE WHEN NOT $1::boolean THEN m.word END, CASE WHEN $1::boolean THEN m.word END DESC NULLS LAST,
+            CASE WHEN NOT $1::boolean THEN m.moment END, CASE WHEN $1::boolean THEN m.moment END DESC NULLS LAST,
+            m.owner, m.name, m.id
+        LIMIT NULLIF($3::integer, 0) OFFSET $2::integer
+    ) END)::uuid[] AS ids
+FROM few
 `
 
 type WorkspaceSearchParams struct {
@@ -549,8 +560,9 @@ type WorkspaceSearchRow struct {
 }
 
 // The IDs of a page of workspaces and the count of all matches. Conditions with a null parameter match all; those
-// on builds and agents apply to the latest build. PostgreSQL plans the count and the page each on their own: the count
-// needs no order, and a page without a sort is read in the order of the index workspaces_listed.
+// on builds and agents apply to the latest build. Up to 1,000 matches are read once. For more, PostgreSQL plans the
+// count and the page each on their own: the count needs no order, and a page without a sort is read in the order of
+// the index workspaces_listed up to its end.
 func (q *Queries) WorkspaceSearch(ctx context.Context, arg WorkspaceSearchParams) (WorkspaceSearchRow, error) {
 	row := q.db.QueryRow(ctx, workspaceSearch,
 		arg.Descending,
