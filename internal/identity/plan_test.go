@@ -30,7 +30,7 @@ func TestPlansOfLists(t *testing.T) {
 		params            any
 		most              float64
 	}{
-		{"users", "users", "Users", users, 1.1}, {"users searched", "users", "Users", searched, 1.1}, {"last users", "users", "Users", late, 1.1},
+		{"users", "users", "Users", users, 1.1}, {"users searched", "users", "Users", searched, 2.1}, {"last users", "users", "Users", late, 2.1},
 		{"oneself", "users", "Users", mine, 0.01},
 		{"members", "organizations", "OrganizationMembers", members, 2.1},
 		{"groups of an organization", "groups", "Groups", sqlc.GroupsParams{SeeAll: true, SeeOrganizations: []uuid.UUID{}, OrganizationID: h.org, RowLimit: 25}, 4.1},

@@ -55,26 +55,36 @@ func (s *Service) Users(ctx context.Context, actor access.Subject, f UserSearch)
 	if f.AfterID != uuid.Nil {
 		p.AfterID = &f.AfterID
 	}
-	rows, err := s.c.Store.Users(ctx, p)
-	if err != nil {
-		return codersdk.GetUsersResponse{}, err
-	}
-	found := make([]sqlc.User, len(rows))
-	count := 0
-	for i, r := range rows {
-		found[i], count = r.User, int(r.Count)
-	}
-	if len(rows) == 0 && f.Offset > 0 { // beyond the end: the count comes with rows
-		p.RowOffset, p.RowLimit = 0, 1
-		if rows, err = s.c.Store.Users(ctx, p); len(rows) > 0 {
-			count = int(rows[0].Count)
-		}
-	}
+	found, count, err := s.page(ctx, p)
 	if err != nil {
 		return codersdk.GetUsersResponse{}, err
 	}
 	out, err := users(ctx, s.c.Store.Queries, found)
 	return codersdk.GetUsersResponse{Users: out, Count: count}, err
+}
+
+// page returns a page of users and the count of all matches, which holds beyond the last page too.
+func (s *Service) page(ctx context.Context, p sqlc.UsersParams) (found []sqlc.User, count int, err error) {
+	err = s.c.Store.Snapshot(ctx, func(q *sqlc.Queries) error {
+		if err := q.ListPlan(ctx); err != nil {
+			return err
+		}
+		rows, err := q.Users(ctx, p)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			found, count = append(found, r.User), int(r.Count)
+		}
+		if len(rows) == 0 && p.RowOffset > 0 { // the count comes with rows
+			p.RowOffset, p.RowLimit = 0, 1
+			if rows, err = q.Users(ctx, p); len(rows) > 0 {
+				count = int(rows[0].Count)
+			}
+		}
+		return err
+	})
+	return found, count, err
 }
 
 // change calls fn on the locked row of a user if the actor can do the action on the

@@ -76,28 +76,36 @@ WHERE m.user_id = ANY (@user_ids::uuid[])
 ORDER BY o.created_at, o.id;
 
 -- name: Users :many
--- A page of users by name, with the count of all matching users in every row.
-SELECT sqlc.embed(u), count(*) OVER () AS count
-FROM users u
-WHERE u.deleted_at IS NULL AND NOT u.is_system
-    AND (@see_all::boolean OR u.id = @see_id::uuid)
-    AND (sqlc.narg(only_ids)::uuid[] IS NULL OR u.id = ANY (sqlc.narg(only_ids)::uuid[]))
-    AND (@search::text = '' OR strpos(lower(u.username), lower(@search)) > 0 OR strpos(lower(u.email), lower(@search)) > 0
-        OR strpos(lower(u.name), lower(@search)) > 0)
-    AND (cardinality(@statuses::text[]) = 0 OR u.status = ANY (@statuses))
-    AND (cardinality(@roles::text[]) = 0 OR u.roles && @roles OR 'member' = ANY (@roles))
-    AND (cardinality(@login_types::text[]) = 0 OR u.login_type = ANY (@login_types))
-    AND (sqlc.narg(service_account)::boolean IS NULL OR u.is_service_account = sqlc.narg(service_account))
-    AND (sqlc.narg(github_id)::text IS NULL OR u.id IN (
-        SELECT l.user_id FROM user_links l WHERE l.login_type = 'github' AND l.subject = sqlc.narg(github_id)::text))
-    AND (sqlc.narg(last_seen_before)::timestamptz IS NULL OR u.last_seen_at <= sqlc.narg(last_seen_before))
-    AND (sqlc.narg(last_seen_after)::timestamptz IS NULL OR u.last_seen_at >= sqlc.narg(last_seen_after))
-    AND (sqlc.narg(created_before)::timestamptz IS NULL OR u.created_at <= sqlc.narg(created_before))
-    AND (sqlc.narg(created_after)::timestamptz IS NULL OR u.created_at >= sqlc.narg(created_after))
-    AND (sqlc.narg(after_id)::uuid IS NULL
-        OR lower(u.username) > (SELECT lower(a.username) FROM users a WHERE a.id = sqlc.narg(after_id)))
-ORDER BY lower(u.username)
-LIMIT @row_limit OFFSET @row_offset;
+-- A page of users by name, with the count of all matching users in every row. PostgreSQL plans the count and the page
+-- each on their own: a page is read in the order of the index users_username up to its end.
+WITH m AS NOT MATERIALIZED (
+    SELECT u.id, lower(u.username) AS name
+    FROM users u
+    WHERE u.deleted_at IS NULL AND NOT u.is_system
+        AND (@see_all::boolean OR u.id = @see_id::uuid)
+        AND (sqlc.narg(only_ids)::uuid[] IS NULL OR u.id = ANY (sqlc.narg(only_ids)::uuid[]))
+        AND (@search::text = '' OR strpos(lower(u.username), lower(@search)) > 0 OR strpos(lower(u.email), lower(@search)) > 0
+            OR strpos(lower(u.name), lower(@search)) > 0)
+        AND (cardinality(@statuses::text[]) = 0 OR u.status = ANY (@statuses))
+        AND (cardinality(@roles::text[]) = 0 OR u.roles && @roles OR 'member' = ANY (@roles))
+        AND (cardinality(@login_types::text[]) = 0 OR u.login_type = ANY (@login_types))
+        AND (sqlc.narg(service_account)::boolean IS NULL OR u.is_service_account = sqlc.narg(service_account))
+        AND (sqlc.narg(github_id)::text IS NULL OR u.id IN (
+            SELECT l.user_id FROM user_links l WHERE l.login_type = 'github' AND l.subject = sqlc.narg(github_id)::text))
+        AND (sqlc.narg(last_seen_before)::timestamptz IS NULL OR u.last_seen_at <= sqlc.narg(last_seen_before))
+        AND (sqlc.narg(last_seen_after)::timestamptz IS NULL OR u.last_seen_at >= sqlc.narg(last_seen_after))
+        AND (sqlc.narg(created_before)::timestamptz IS NULL OR u.created_at <= sqlc.narg(created_before))
+        AND (sqlc.narg(created_after)::timestamptz IS NULL OR u.created_at >= sqlc.narg(created_after))
+        AND (sqlc.narg(after_id)::uuid IS NULL
+            OR lower(u.username) > (SELECT lower(a.username) FROM users a WHERE a.id = sqlc.narg(after_id)))
+), counted AS MATERIALIZED (
+    SELECT count(*) AS count FROM m
+)
+SELECT sqlc.embed(u), counted.count
+FROM (SELECT m.id FROM m ORDER BY m.name LIMIT @row_limit OFFSET @row_offset) p
+JOIN users u ON u.id = p.id
+CROSS JOIN counted
+ORDER BY lower(u.username);
 
 -- name: DeleteMembershipsOfUser :exec
 DELETE FROM organization_members WHERE user_id = $1;
