@@ -76,8 +76,9 @@ WHERE m.user_id = ANY (@user_ids::uuid[])
 ORDER BY o.created_at, o.id;
 
 -- name: Users :many
--- A page of users by name, with the count of all matching users in every row. PostgreSQL plans the count and the page
--- each on their own: a page is read in the order of the index users_username up to its end.
+-- A page of users by name, with the count of all matching users in every row. Up to 1,000 matches are read once. For
+-- more, PostgreSQL plans the count and the page each on their own: a page is read in the order of the index
+-- users_username up to its end.
 WITH m AS NOT MATERIALIZED (
     SELECT u.id, lower(u.username) AS name
     FROM users u
@@ -98,13 +99,21 @@ WITH m AS NOT MATERIALIZED (
         AND (sqlc.narg(created_after)::timestamptz IS NULL OR u.created_at >= sqlc.narg(created_after))
         AND (sqlc.narg(after_id)::uuid IS NULL
             OR lower(u.username) > (SELECT lower(a.username) FROM users a WHERE a.id = sqlc.narg(after_id)))
-), counted AS MATERIALIZED (
-    SELECT count(*) AS count FROM m
+), read AS MATERIALIZED (
+    SELECT m.id, m.name FROM m LIMIT 1001
+), few AS MATERIALIZED (
+    SELECT count(*) AS total FROM read
+), page AS MATERIALIZED (
+    SELECT CASE WHEN few.total <= 1000 THEN few.total ELSE (SELECT count(*) FROM m) END::bigint AS count,
+        (CASE WHEN few.total <= 1000 THEN ARRAY(
+            SELECT r.id FROM read r ORDER BY r.name LIMIT @row_limit OFFSET @row_offset
+        ) ELSE ARRAY(
+            SELECT m.id FROM m ORDER BY m.name LIMIT @row_limit OFFSET @row_offset
+        ) END)::uuid[] AS ids
+    FROM few
 )
-SELECT sqlc.embed(u), counted.count
-FROM (SELECT m.id FROM m ORDER BY m.name LIMIT @row_limit OFFSET @row_offset) p
-JOIN users u ON u.id = p.id
-CROSS JOIN counted
+SELECT sqlc.embed(u), page.count
+FROM page JOIN users u ON u.id = ANY (page.ids)
 ORDER BY lower(u.username);
 
 -- name: DeleteMembershipsOfUser :exec

@@ -841,35 +841,41 @@ WITH m AS NOT MATERIALIZED (
     SELECT u.id, lower(u.username) AS name
     FROM users u
     WHERE u.deleted_at IS NULL AND NOT u.is_system
-        AND ($3::boolean OR u.id = $4::uuid)
-        AND ($5::uuid[] IS NULL OR u.id = ANY ($5::uuid[]))
-        AND ($6::text = '' OR strpos(lower(u.username), lower($6)) > 0 OR strpos(lower(u.email), lower($6)) > 0
-            OR strpos(lower(u.name), lower($6)) > 0)
-        AND (cardinality($7::text[]) = 0 OR u.status = ANY ($7))
-        AND (cardinality($8::text[]) = 0 OR u.roles && $8 OR 'member' = ANY ($8))
-        AND (cardinality($9::text[]) = 0 OR u.login_type = ANY ($9))
-        AND ($10::boolean IS NULL OR u.is_service_account = $10)
-        AND ($11::text IS NULL OR u.id IN (
-            SELECT l.user_id FROM user_links l WHERE l.login_type = 'github' AND l.subject = $11::text))
-        AND ($12::timestamptz IS NULL OR u.last_seen_at <= $12)
-        AND ($13::timestamptz IS NULL OR u.last_seen_at >= $13)
-        AND ($14::timestamptz IS NULL OR u.created_at <= $14)
-        AND ($15::timestamptz IS NULL OR u.created_at >= $15)
-        AND ($16::uuid IS NULL
-            OR lower(u.username) > (SELECT lower(a.username) FROM users a WHERE a.id = $16))
-), counted AS MATERIALIZED (
-    SELECT count(*) AS count FROM m
+        AND ($1::boolean OR u.id = $2::uuid)
+        AND ($3::uuid[] IS NULL OR u.id = ANY ($3::uuid[]))
+        AND ($4::text = '' OR strpos(lower(u.username), lower($4)) > 0 OR strpos(lower(u.email), lower($4)) > 0
+            OR strpos(lower(u.name), lower($4)) > 0)
+        AND (cardinality($5::text[]) = 0 OR u.status = ANY ($5))
+        AND (cardinality($6::text[]) = 0 OR u.roles && $6 OR 'member' = ANY ($6))
+        AND (cardinality($7::text[]) = 0 OR u.login_type = ANY ($7))
+        AND ($8::boolean IS NULL OR u.is_service_account = $8)
+        AND ($9::text IS NULL OR u.id IN (
+            SELECT l.user_id FROM user_links l WHERE l.login_type = 'github' AND l.subject = $9::text))
+        AND ($10::timestamptz IS NULL OR u.last_seen_at <= $10)
+        AND ($11::timestamptz IS NULL OR u.last_seen_at >= $11)
+        AND ($12::timestamptz IS NULL OR u.created_at <= $12)
+        AND ($13::timestamptz IS NULL OR u.created_at >= $13)
+        AND ($14::uuid IS NULL
+            OR lower(u.username) > (SELECT lower(a.username) FROM users a WHERE a.id = $14))
+), read AS MATERIALIZED (
+    SELECT m.id, m.name FROM m LIMIT 1001
+), few AS MATERIALIZED (
+    SELECT count(*) AS total FROM read
+), page AS MATERIALIZED (
+    SELECT CASE WHEN few.total <= 1000 THEN few.total ELSE (SELECT count(*) FROM m) END::bigint AS count,
+        (CASE WHEN few.total <= 1000 THEN ARRAY(
+            SELECT r.id FROM read r ORDER BY r.name LIMIT $16 OFFSET $15
+        ) ELSE ARRAY(
+            SELECT m.id FROM m ORDER BY m.name LIMIT $16 OFFSET $15
+        ) END)::uuid[] AS ids
+    FROM few
 )
-SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours, u.ssh_private_key_key_id, u.is_service_account, counted.count
-FROM (SELECT m.id FROM m ORDER BY m.name LIMIT $2 OFFSET $1) p
-JOIN users u ON u.id = p.id
-CROSS JOIN counted
+SELECT u.id, u.email, u.username, u.name, u.avatar_url, u.password_hash, u.login_type, u.status, u.roles, u.theme, u.terminal_font, u.task_alert_dismissed, u.ssh_public_key, u.ssh_private_key, u.ssh_key_updated_at, u.is_system, u.created_at, u.updated_at, u.last_seen_at, u.deleted_at, u.quiet_hours, u.ssh_private_key_key_id, u.is_service_account, page.count
+FROM page JOIN users u ON u.id = ANY (page.ids)
 ORDER BY lower(u.username)
 `
 
 type UsersParams struct {
-	RowOffset      int32
-	RowLimit       int32
 	SeeAll         bool
 	SeeID          uuid.UUID
 	OnlyIds        []uuid.UUID
@@ -884,6 +890,8 @@ type UsersParams struct {
 	CreatedBefore  *time.Time
 	CreatedAfter   *time.Time
 	AfterID        *uuid.UUID
+	RowOffset      int32
+	RowLimit       int32
 }
 
 type UsersRow struct {
@@ -891,12 +899,11 @@ type UsersRow struct {
 	Count int64
 }
 
-// A page of users by name, with the count of all matching users in every row. PostgreSQL plans the count and the page
-// each on their own: a page is read in the order of the index users_username up to its end.
+// A page of users by name, with the count of all matching users in every row. Up to 1,000 matches are read once. For
+// more, PostgreSQL plans the count and the page each on their own: a page is read in the order of the index
+// users_username up to its end.
 func (q *Queries) Users(ctx context.Context, arg UsersParams) ([]UsersRow, error) {
 	rows, err := q.db.Query(ctx, users,
-		arg.RowOffset,
-		arg.RowLimit,
 		arg.SeeAll,
 		arg.SeeID,
 		arg.OnlyIds,
@@ -911,6 +918,8 @@ func (q *Queries) Users(ctx context.Context, arg UsersParams) ([]UsersRow, error
 		arg.CreatedBefore,
 		arg.CreatedAfter,
 		arg.AfterID,
+		arg.RowOffset,
+		arg.RowLimit,
 	)
 	if err != nil {
 		return nil, err
