@@ -15,6 +15,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/lifecycle"
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 	"github.com/seed-2a7f8fe7/coder/internal/server/database"
+	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 )
 
 // Rounds of pickupBesidePlans, each with and without plans ahead.
@@ -149,7 +150,7 @@ func (s *server) pickups(ctx context.Context, w codersdk.Workspace, plans int) (
 		if i >= besideWarmUp {
 			took = append(took, first)
 		}
-		time.Sleep(besidePace)
+		testwait.Pause(besidePace)
 	}
 	made, err = count(ctx)
 	return took, made - before, err
