@@ -31,6 +31,22 @@ const check: Plugin = {
 };
 
 /**
+ * Chromium compiles the functions of the first script while it arrives, beside the thread of the page. Without this
+ * hint (https://v8.dev/blog/explicit-compile-hints), that thread compiles each function when it is first called.
+ */
+const compileHint: Plugin = {
+  name: 'compile-hint',
+  apply: 'build',
+  generateBundle: {
+    order: 'post',
+    handler(_, files) {
+      for (const file of Object.values(files))
+        if (file.type === 'chunk' && file.isEntry) file.code = `//# allFunctionsCalledOnLoad\n${file.code}`;
+    },
+  },
+};
+
+/**
  * Writes a Brotli and a gzip version of each file, which the server sends as they are, and checks
  * that the first page is small.
  */
@@ -61,7 +77,7 @@ const pack: Plugin = {
 };
 
 export default defineConfig({
-  plugins: [react(), check, pack],
+  plugins: [react(), check, compileHint, pack],
   build: {
     outDir: 'dist',
     emptyOutDir: true,

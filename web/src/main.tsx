@@ -8,7 +8,9 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queries } from './api/queries';
 import { newVersionQuery } from './api/newVersion';
-import { Dialogs, preloadDialogs } from './components/dialogs';
+import { Dialogs } from './components/dialogs';
+import { preloadComponents } from './components/lazyComponent';
+import { beginFirstPage, endFirstPage } from './lib/firstPage';
 import { whenIdle } from './lib/whenIdle';
 import { nonce } from './nonce';
 import { router } from './router';
@@ -23,13 +25,15 @@ const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no #root');
 const isLoading = () => queries.isFetching({ predicate: (query) => query.state.status === 'pending' }) > 0;
 let preloaded = false;
+beginFirstPage();
 queries.getQueryCache().subscribe(() => {
   root.ariaBusy = String(isLoading()); // until the page has its first data
   if (preloaded || isLoading()) return;
   whenIdle(() => {
     if (preloaded || isLoading()) return;
     preloaded = true;
-    void preloadDialogs();
+    endFirstPage();
+    preloadComponents();
   });
 });
 createRoot(root).render(

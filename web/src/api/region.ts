@@ -3,12 +3,17 @@
 
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
+import { useFirstPageShown } from '../lib/firstPage';
 import { type Schema, api } from './client';
 
 export type Region = Schema<'Region'>;
 
 /** The name of the region that is this server. */
 export const primary = 'primary';
+
+/** Returns the name of a region as users see it. */
+export const getRegionName = (region: Region): string =>
+  region.display_name || (region.name === primary ? 'Server' : region.name);
 
 /** How much faster than the server a proxy must be to be selected automatically, in milliseconds. */
 const margin = 10;
@@ -119,7 +124,7 @@ export function getAppOrigin(all: Region[], region: Region | undefined): AppOrig
 
 /** Returns the regions, their latencies, and the one in use. settled reports that the choice is final. */
 export function useRegions() {
-  const { data, error } = useQuery(regionsQuery);
+  const { data, error } = useQuery({ ...regionsQuery, enabled: useFirstPageShown() });
   const regions = data ?? [];
   const { data: measured, isError } = useQuery(latenciesQuery(regions));
   const latencies = measured ?? {};

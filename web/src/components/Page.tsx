@@ -1,5 +1,5 @@
-import { Box, Group, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
+import layout from '../layout/layout.module.css';
 
 interface Props {
   title: string;
@@ -13,22 +13,16 @@ interface Props {
 /** A page with its title, actions and content. */
 export function Page({ title, hint, actions, children, wide = true }: Props) {
   return (
-    <Box maw={wide ? 1320 : 860} mx="auto" px={{ base: 'sm', sm: 'lg' }} py="lg">
+    <div className={wide ? layout.page : `${layout.page} ${layout.narrow}`}>
       <title>{`${title} · Coder`}</title>
-      <Group justify="space-between" mb="md" mih={36} align="flex-start">
+      <div className={layout.top}>
         <div>
-          <Title order={1} style={{ overflowWrap: 'anywhere' }}>
-            {title}
-          </Title>
-          {hint && (
-            <Text component="div" c="dimmed" size="sm">
-              {hint}
-            </Text>
-          )}
+          <h1 className={layout.title}>{title}</h1>
+          {hint && <div className={layout.hint}>{hint}</div>}
         </div>
-        {actions && <Group gap="xs">{actions}</Group>}
-      </Group>
+        {actions && <div className={layout.actions}>{actions}</div>}
+      </div>
       {children}
-    </Box>
+    </div>
   );
 }

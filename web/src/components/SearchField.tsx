@@ -1,7 +1,7 @@
-import { CloseButton, TextInput } from '@mantine/core';
 import { useDebouncedCallback, useWindowEvent } from '@mantine/hooks';
-import { IconSearch } from '@tabler/icons-react';
+import { IconSearch, IconX } from '@tabler/icons-react';
 import { useRef, useState } from 'react';
+import plain from './plain.module.css';
 
 interface Props {
   value: string;
@@ -43,17 +43,26 @@ export function SearchField({ value, onChange, placeholder, label = 'Search' }: 
     send(q);
   };
   return (
-    <TextInput
-      ref={input}
-      flex={1}
-      miw={200}
-      type="search"
-      aria-label={label}
-      placeholder={placeholder}
-      leftSection={<IconSearch size={16} />}
-      rightSection={typed !== '' && <CloseButton size="sm" aria-label="Clear search" onClick={() => change('')} />}
-      value={typed}
-      onChange={(e) => change(e.currentTarget.value)}
-    />
+    <div className={plain.search}>
+      <IconSearch size={16} />
+      <input
+        ref={input}
+        type="search"
+        aria-label={label}
+        placeholder={placeholder}
+        value={typed}
+        onChange={(e) => change(e.currentTarget.value)}
+      />
+      {typed !== '' && (
+        <button
+          type="button"
+          className={`${plain.icon} ${plain.tiny} ${plain.subtle}`}
+          aria-label="Clear search"
+          onClick={() => change('')}
+        >
+          <IconX size={16} />
+        </button>
+      )}
+    </div>
   );
 }

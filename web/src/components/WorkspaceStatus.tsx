@@ -1,7 +1,10 @@
-import { Badge, Loader, Tooltip } from '@mantine/core';
-import { useEffect } from 'react';
+import { Suspense, useEffect } from 'react';
 import type { Schema } from '../api/client';
 import { formatCount } from '../lib/text';
+import { lazyComponent } from './lazyComponent';
+import plain from './plain.module.css';
+
+const Why = lazyComponent(() => import('./Why'));
 
 type Workspace = Schema<'Workspace'>;
 
@@ -44,13 +47,14 @@ export function WorkspaceStatusBadge({ workspace }: { workspace: Workspace }) {
   const { color, label, icon } = looks[status];
   const unhealthy = status === 'unhealthy';
   const badge = (
-    <Badge
-      color={color}
+    <span
+      className={plain.badge}
+      style={{ background: `var(--mantine-color-${color}-light)`, color: `var(--mantine-color-${color}-light-color)` }}
       tabIndex={unhealthy ? 0 : undefined}
-      leftSection={icon === 'busy' && <Loader size={10} color={color} />}
     >
+      {icon === 'busy' && <span className={plain.spinner} />}
       {label}
-    </Badge>
+    </span>
   );
   if (!unhealthy) return badge;
   const reasons = getHealthReasons(workspace);
@@ -59,9 +63,9 @@ export function WorkspaceStatusBadge({ workspace }: { workspace: Workspace }) {
       ? reasons.join('; ')
       : `${formatCount(workspace.health.failing_agents.length, 'agent')} unhealthy`;
   return (
-    <Tooltip label={why} multiline maw={320}>
-      {badge}
-    </Tooltip>
+    <Suspense fallback={badge}>
+      <Why label={why}>{badge}</Why>
+    </Suspense>
   );
 }
 

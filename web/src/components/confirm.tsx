@@ -1,7 +1,11 @@
-import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
-import { type ReactNode, useState } from 'react';
+import { Button, Group, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { Confirmation } from './ConfirmByName';
 import { modals, notifications } from './dialogs';
-import { Form } from './Form';
+import { earlyComponent } from './lazyComponent';
+
+const ConfirmByName = earlyComponent(() => import('./ConfirmByName'));
+const Secret = earlyComponent(() => import('./Secret'));
 
 /** Shows an error notification until the user closes it. */
 export const notifyError = (error: Error) =>
@@ -55,82 +59,12 @@ export function confirm({ title, warning, action, destructive, onConfirm }: Ques
   });
 }
 
-interface Confirmation {
-  title: string;
-  /** What the action deletes. */
-  warning: ReactNode;
-  /** The name that must be typed to confirm. */
-  name: string;
-  /** The label of the confirm button. */
-  action: string;
-  /** An optional checkbox. */
-  option?: { label: string; description: string };
-  onConfirm: (option: boolean) => void;
-}
-
 /** Asks the user to type a name to confirm a destructive action. */
 export function confirmByName(confirmation: Confirmation): void {
   modals.open({ title: confirmation.title, children: <ConfirmByName {...confirmation} /> });
 }
 
-function ConfirmByName({ warning: lost, name, action: verb, option, onConfirm: onYes }: Confirmation) {
-  const [typed, setTyped] = useState('');
-  const [chosen, setChosen] = useState(false);
-  return (
-    <Form
-      error={null}
-      onSubmit={() => {
-        if (typed !== name) return;
-        modals.closeAll();
-        onYes(chosen);
-      }}
-    >
-      <Stack>
-        <Text size="sm" component="div">
-          {lost}
-        </Text>
-        <TextInput
-          data-autofocus
-          autoComplete="off"
-          label={`Type ${name} to confirm`}
-          value={typed}
-          onChange={(e) => setTyped(e.currentTarget.value)}
-        />
-        {option && <Checkbox {...option} checked={chosen} onChange={(e) => setChosen(e.currentTarget.checked)} />}
-        <Button type="submit" color="red" disabled={typed !== name}>
-          {verb}
-        </Button>
-      </Stack>
-    </Form>
-  );
-}
-
 /** Displays a secret once. */
 export function showSecret(title: string, secret: string, hint: ReactNode): void {
   modals.open({ title, size: 'lg', closeOnClickOutside: false, children: <Secret secret={secret} hint={hint} /> });
-}
-
-function Secret({ secret, hint }: { secret: string; hint: ReactNode }) {
-  const [copied, setCopied] = useState(false);
-  return (
-    <Stack>
-      <Text size="sm">{hint} Copy it now: it is not shown again.</Text>
-      <TextInput
-        readOnly
-        data-autofocus
-        label="Secret"
-        value={secret}
-        onFocus={(e) => e.currentTarget.select()}
-        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
-      />
-      <Button
-        onClick={async () => {
-          await navigator.clipboard.writeText(secret);
-          setCopied(true);
-        }}
-      >
-        {copied ? 'Copied' : 'Copy'}
-      </Button>
-    </Stack>
-  );
 }

@@ -5,10 +5,10 @@ import { Suspense, useSyncExternalStore } from 'react';
 import { CrashAlert } from './CrashAlert';
 import { ErrorBoundary } from './ErrorBoundary';
 import { focusMenuButton } from './focus';
-import { lazyComponent } from './lazyComponent';
+import { earlyComponent } from './lazyComponent';
 import type { OverlayActions } from './Overlays';
 
-const Overlays = lazyComponent(() => import('./Overlays'));
+const Overlays = earlyComponent(() => import('./Overlays'));
 
 let requested = false;
 let mounted: OverlayActions | undefined;
@@ -63,9 +63,6 @@ export const notifications = {
   show: (p: Parameters<Notifications['show']>[0]): void => withOverlays((o) => o.notifications.show(p)),
   hide: (id: string): void => withOverlays((o) => o.notifications.hide(id)),
 };
-
-/** Loads the code of dialogs early, so that they also open while the server is down. */
-export const preloadDialogs = (): Promise<void> => Overlays.preload();
 
 const subscribe = (each: () => void) => {
   watchers.add(each);

@@ -11,6 +11,20 @@ export class LoadError extends Error {
   }
 }
 
+const early: (() => Promise<void>)[] = [];
+
+/** Returns a lazyComponent whose code loads after the first page is displayed, so that it works while the server is down. */
+export function earlyComponent<P extends object>(load: () => Promise<{ default: ComponentType<P> }>): LazyComponent<P> {
+  const component = lazyComponent(load);
+  early.push(component.preload);
+  return component;
+}
+
+/** Loads the code of the early components. */
+export function preloadComponents(): void {
+  for (const preload of early) void preload();
+}
+
 const failures = new Set<() => void>();
 
 /** Makes components that failed to load try again when they are next rendered. */

@@ -1,5 +1,4 @@
-import { useInterval } from '@mantine/hooks';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 
 const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 31_536_000],
@@ -42,10 +41,30 @@ export function getTimeZone(): string {
   return zone && zone !== 'Etc/Unknown' ? zone : 'UTC';
 }
 
+const clocks = new Map<number, Set<(now: Date) => void>>();
+
+/** Calls tell every so many milliseconds, at the same time as others with this interval. The result ends it. */
+function onTick(every: number, tell: (now: Date) => void): () => void {
+  const started = clocks.get(every);
+  const all = started ?? new Set();
+  all.add(tell);
+  if (!started) {
+    clocks.set(every, all);
+    const timer = setInterval(() => {
+      const now = new Date();
+      for (const each of all) each(now);
+      if (all.size > 0) return;
+      clearInterval(timer);
+      clocks.delete(every);
+    }, every);
+  }
+  return () => void all.delete(tell);
+}
+
 /** Returns the current time and re-renders after the given number of milliseconds. */
 export function useNow(every: number): Date {
   const [now, set] = useState(() => new Date());
-  useInterval(() => set(new Date()), every, { autoInvoke: true });
+  useEffect(() => onTick(every, set), [every]);
   return now;
 }
 

@@ -1,51 +1,25 @@
-import { Button, Menu, Text } from '@mantine/core';
-import { IconCheck, IconWorld } from '@tabler/icons-react';
-import { type Region, setPreferredRegion, primary, useRegions } from '../api/region';
+import { IconWorld } from '@tabler/icons-react';
+import { getRegionName, useRegions } from '../api/region';
+import { PopupButton } from '../components/PopupButton';
+import { earlyComponent } from '../components/lazyComponent';
+import plain from '../components/plain.module.css';
 
-const nameOf = (region: Region) => region.display_name || (region.name === primary ? 'Server' : region.name);
+const Choices = earlyComponent(() => import('./RegionChoices'));
 
 /** Selects the region that serves apps and terminals. Hidden when there is only one. */
 export function RegionMenu() {
-  const { all, took, wish, region } = useRegions();
+  const { all, region } = useRegions();
   if (all.length < 2 || !region) return null;
-  const check = (on: boolean) => (on ? <IconCheck size={16} aria-label="selected" /> : <span style={{ width: 16 }} />);
+  const name = getRegionName(region);
   return (
-    <Menu position="bottom-end" width={260}>
-      <Menu.Target>
-        <Button
-          variant="subtle"
-          color="gray"
-          size="sm"
-          leftSection={<IconWorld size={16} />}
-          aria-label={`Region: ${nameOf(region)}`}
-        >
-          {nameOf(region)}
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>Region for apps and terminals</Menu.Label>
-        <Menu.Item leftSection={check(wish === '')} onClick={() => setPreferredRegion('')}>
-          Lowest latency
-        </Menu.Item>
-        {all.map((r) => {
-          const ms = took[r.name];
-          return (
-            <Menu.Item
-              key={r.id}
-              leftSection={check(wish === r.name)}
-              disabled={!r.healthy}
-              onClick={() => setPreferredRegion(r.name)}
-              rightSection={
-                <Text size="xs" c="dimmed">
-                  {r.healthy ? ms !== undefined && `${Math.max(1, Math.round(ms))} ms` : 'unhealthy'}
-                </Text>
-              }
-            >
-              {nameOf(r)}
-            </Menu.Item>
-          );
-        })}
-      </Menu.Dropdown>
-    </Menu>
+    <PopupButton
+      popup={Choices}
+      popupProps={{}}
+      className={`${plain.button} ${plain.subtle}`}
+      aria-label={`Region: ${name}`}
+    >
+      <IconWorld size={16} />
+      <span className={plain.label}>{name}</span>
+    </PopupButton>
   );
 }

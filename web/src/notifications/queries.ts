@@ -12,6 +12,7 @@ import {
 import { type Schema, api } from '../api/client';
 import { useLiveUpdates } from '../api/live';
 import { me } from '../api/queries';
+import { useFirstPageShown } from '../lib/firstPage';
 
 export type Notification = Schema<'InboxNotification'>;
 export type InboxPage = Schema<'ListInboxNotificationsResponse'>;
@@ -32,7 +33,8 @@ function useLiveInbox(): void {
 /** The newest notifications and the number of unread ones. */
 export function useNewest() {
   useLiveInbox();
-  return useQuery({ queryKey: [...inboxKey, 'newest'], queryFn: () => api.get('/notifications/inbox') });
+  const enabled = useFirstPageShown();
+  return useQuery({ queryKey: [...inboxKey, 'newest'], queryFn: () => api.get('/notifications/inbox'), enabled });
 }
 
 /** All notifications with a read status, page by page. */

@@ -1,10 +1,10 @@
-import { ActionIcon, Tooltip } from '@mantine/core';
 import { useWindowEvent } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { Suspense, useState } from 'react';
 import { ErrorBoundary } from '../components/ErrorBoundary';
 import { notifyError } from '../components/confirm';
 import { lazyComponent } from '../components/lazyComponent';
+import plain from '../components/plain.module.css';
 import { showShortcuts } from './shortcuts';
 
 const load = () => import('./Palette');
@@ -35,18 +35,16 @@ export function PaletteButton() {
   });
   return (
     <>
-      <Tooltip label="Search (Ctrl+K)">
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          size="lg"
-          aria-label="Search"
-          aria-keyshortcuts="Control+K"
-          onClick={open}
-        >
-          <IconSearch size={20} />
-        </ActionIcon>
-      </Tooltip>
+      <button
+        type="button"
+        className={`${plain.icon} ${plain.large} ${plain.subtle}`}
+        title="Search (Ctrl+K)"
+        aria-label="Search"
+        aria-keyshortcuts="Control+K"
+        onClick={open}
+      >
+        <IconSearch size={20} />
+      </button>
       {wanted && (
         <ErrorBoundary fallback={() => null}>
           <Suspense>

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Menu, Select, Stack, Tooltip } from '@mantine/core';
+import { Button, Menu, Select, Stack, Tooltip } from '@mantine/core';
 import {
   IconApps,
   IconBrandVscode,
@@ -8,19 +8,18 @@ import {
   IconTerminal2,
 } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type MouseEvent, useState } from 'react';
+import { useState } from 'react';
 import { type Schema, api } from '../../api/client';
 import { me } from '../../api/queries';
-import { type AppOrigin, useRegions } from '../../api/region';
+import { useRegions } from '../../api/region';
 import { CopySnippet } from '../../components/CopyButton';
 import { Icon } from '../../components/Icon';
 import { notifyError } from '../../components/confirm';
 import { modals } from '../../components/dialogs';
-import { getAppURL, getEditorURL, getFolder, getSSHHost, formatTarget, needsToken, insertToken } from './apps';
+import { type AppProps, createSessionKey, useAppLink } from './AppIcon';
+import { getEditorURL, getFolder, getSSHHost, formatTarget } from './apps';
 import { type Agent, type Rights, type Workspace, getAgents } from './queries';
 import { type SSHClient, getSSHSteps, sshClients } from './sshClients';
-
-type App = Schema<'WorkspaceApp'>;
 
 interface Props {
   workspace: Workspace;
@@ -90,8 +89,6 @@ export function Apps({ workspace, agent, may, onPorts }: Props) {
 }
 
 const buttonProps = { size: 'xs', variant: 'default' } as const;
-
-const createSessionKey = async () => (await api.post('/users/{user}/keys', { path: { user: 'me' } })).key;
 
 /** Opens a desktop editor by its URL scheme, with a new session token that is not part of the page. */
 function EditorButton({
@@ -166,54 +163,6 @@ function SSHCommands({ workspace, agent }: { workspace: Workspace; agent: Agent 
   );
 }
 
-interface AppProps {
-  workspace: Workspace;
-  agent: Agent;
-  app: App;
-  place: AppOrigin;
-}
-
-/** Returns the link of an app, and why it cannot be opened. */
-function useAppLink({ workspace, agent, app, place }: AppProps) {
-  const open = useMutation({
-    mutationFn: createSessionKey,
-    onSuccess: (token) => location.assign(insertToken(app, token)),
-    onError: notifyError,
-  });
-  const href = getAppURL(workspace, agent, app, place);
-  const ready = href !== undefined && (agent.status === 'connected' || app.external);
-  const why =
-    href === undefined
-      ? 'This app needs a wildcard access URL, which an admin of this deployment can configure'
-      : !ready
-        ? 'The agent is not connected'
-        : app.health === 'unhealthy'
-          ? 'The app is unhealthy'
-          : app.health === 'initializing'
-            ? 'The app is starting'
-            : app.tooltip;
-  const tab = app.open_in === 'tab' || app.open_in === 'slim-window' || app.command !== '';
-  const onClick = (e: MouseEvent) => {
-    if (!ready) return e.preventDefault();
-    if (needsToken(app)) {
-      e.preventDefault();
-      open.mutate();
-    } else if (app.open_in === 'slim-window') {
-      e.preventDefault();
-      window.open(href, '_blank', 'popup,width=900,height=640,noreferrer');
-    }
-  };
-  const link = {
-    href: ready ? href : undefined,
-    target: tab ? '_blank' : undefined,
-    rel: 'noreferrer',
-    onClick,
-    'data-disabled': !ready || undefined,
-    'aria-disabled': !ready,
-  };
-  return { link, why, title: app.display_name || app.slug };
-}
-
 function AppButton(props: AppProps) {
   const { link, why, title } = useAppLink(props);
   const { app } = props;
@@ -229,24 +178,6 @@ function AppButton(props: AppProps) {
         {title}
       </Button>
     </Tooltip>
-  );
-}
-
-/** An app as an icon, for lists. */
-export function AppIcon(props: AppProps) {
-  const { link, why, title } = useAppLink(props);
-  const { app, workspace } = props;
-  return (
-    <ActionIcon
-      component="a"
-      variant="subtle"
-      color="gray"
-      {...link}
-      title={why ? `${title}: ${why}` : title}
-      aria-label={`${title} of ${workspace.name}`}
-    >
-      {app.icon ? <Icon src={app.icon} name={title} size={18} /> : <IconApps size={18} />}
-    </ActionIcon>
   );
 }
 

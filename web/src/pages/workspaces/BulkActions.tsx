@@ -98,9 +98,8 @@ const buttons: { deed: BulkAction; Icon: typeof IconTrash; color?: string }[] = 
 ];
 
 /** The bulk actions on the selected workspaces. */
-export function BulkActions({ picked, onDone }: { picked: Workspace[]; onDone: () => void }) {
+export default function BulkActions({ picked, onDone }: { picked: Workspace[]; onDone: () => void }) {
   const batch = useBulkAction(onDone);
-  if (picked.length === 0) return null;
   return (
     <Paper withBorder p="xs" mb="xs" visibleFrom="sm">
       <Group gap="xs">

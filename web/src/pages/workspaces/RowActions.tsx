@@ -1,12 +1,12 @@
-import { ActionIcon } from '@mantine/core';
 import { IconClockPlus, IconPlayerPlay, IconPlayerStop, IconTerminal2 } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api } from '../../api/client';
 import { useRegions } from '../../api/region';
 import { notifyError, notifySuccess } from '../../components/confirm';
 import { RelativeTime } from '../../components/time';
-import { AppIcon } from './Apps';
-import { getAgents, isBuilding, useCreateBuild } from './queries';
+import plain from '../../components/plain.module.css';
+import { AppIcon, type AppProps } from './AppIcon';
+import { type Workspace, getAgents, isBuilding, useCreateBuild } from './queries';
 import type { ListedWorkspace } from './rowRights';
 import classes from './rows.module.css';
 
@@ -14,7 +14,6 @@ const hour = 3_600_000;
 
 /** The terminal and the apps of a running workspace. */
 export function QuickApps({ workspace }: { workspace: ListedWorkspace }) {
-  const { origin: place } = useRegions();
   if (workspace.latest_build.status !== 'running') return null;
   const agents = getAgents(workspace).filter((agent) => !agent.parent_id);
   const terminal = agents.find(
@@ -27,23 +26,24 @@ export function QuickApps({ workspace }: { workspace: ListedWorkspace }) {
   return (
     <div className={classes.line}>
       {terminal && (
-        <ActionIcon
-          component="a"
-          variant="subtle"
-          color="gray"
+        <a
+          className={`${plain.icon} ${plain.subtle}`}
           href={`/@${workspace.owner_name}/${workspace.name}/terminal?agent=${terminal.name}`}
           target="_blank"
           title="Terminal"
           aria-label={`Terminal of ${workspace.name}`}
         >
           <IconTerminal2 size={18} />
-        </ActionIcon>
+        </a>
       )}
-      {apps.slice(0, 3).map(({ agent, app }) => (
-        <AppIcon key={app.id} workspace={workspace} agent={agent} app={app} place={place} />
-      ))}
+      {apps.length > 0 && <AppIcons workspace={workspace} apps={apps.slice(0, 3)} />}
     </div>
   );
+}
+
+function AppIcons({ workspace, apps }: { workspace: ListedWorkspace; apps: Pick<AppProps, 'agent' | 'app'>[] }) {
+  const { origin: place } = useRegions();
+  return apps.map((app) => <AppIcon key={app.app.id} workspace={workspace} place={place} {...app} />);
 }
 
 /** The button that starts or stops a workspace. */
@@ -58,25 +58,43 @@ export function StartStop({ workspace }: { workspace: ListedWorkspace }) {
     !(running && workspace.latest_build.has_external_agent);
   if (!usable) return null;
   return (
-    <ActionIcon
-      variant={running ? 'default' : 'light'}
-      size="lg"
+    <button
+      type="button"
+      className={`${plain.icon} ${plain.large} ${running ? plain.default : plain.light}`}
       data-row-toggle
       title={verb}
       aria-label={`${verb} ${workspace.name}`}
-      disabled={isBuilding(workspace)}
-      loading={build.isPending}
+      disabled={isBuilding(workspace) || build.isPending}
       onClick={() => build.mutate({ transition }, { onError: notifyError })}
     >
-      {running ? <IconPlayerStop size={18} /> : <IconPlayerPlay size={18} />}
-    </ActionIcon>
+      {build.isPending ? (
+        <span className={plain.spinner} />
+      ) : running ? (
+        <IconPlayerStop size={18} />
+      ) : (
+        <IconPlayerPlay size={18} />
+      )}
+    </button>
   );
 }
 
 /** The time until autostop, with a button that postpones it. */
 export function Autostop({ workspace }: { workspace: ListedWorkspace }) {
-  const client = useQueryClient();
   const { deadline, max_deadline } = workspace.latest_build;
+  if (!deadline || workspace.latest_build.status !== 'running') return '–';
+  const next = Date.parse(deadline) + hour;
+  return (
+    <div className={classes.line}>
+      <RelativeTime at={deadline} />
+      {workspace.rights.includes('update') && (!max_deadline || next <= Date.parse(max_deadline)) && (
+        <Postpone workspace={workspace} to={next} />
+      )}
+    </div>
+  );
+}
+
+function Postpone({ workspace, to }: { workspace: Workspace; to: number }) {
+  const client = useQueryClient();
   const extend = useMutation({
     mutationFn: (at: string) =>
       api.put('/workspaces/{workspace}/extend', { path: { workspace: workspace.id }, body: { deadline: at } }),
@@ -86,23 +104,16 @@ export function Autostop({ workspace }: { workspace: ListedWorkspace }) {
     },
     onError: notifyError,
   });
-  if (!deadline || workspace.latest_build.status !== 'running') return '–';
-  const next = Date.parse(deadline) + hour;
   return (
-    <div className={classes.line}>
-      <RelativeTime at={deadline} />
-      {workspace.rights.includes('update') && (!max_deadline || next <= Date.parse(max_deadline)) && (
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          title="1 hour later"
-          aria-label={`Postpone autostop of ${workspace.name} by 1 hour`}
-          loading={extend.isPending}
-          onClick={() => extend.mutate(new Date(next).toISOString())}
-        >
-          <IconClockPlus size={18} />
-        </ActionIcon>
-      )}
-    </div>
+    <button
+      type="button"
+      className={`${plain.icon} ${plain.subtle}`}
+      title="1 hour later"
+      aria-label={`Postpone autostop of ${workspace.name} by 1 hour`}
+      disabled={extend.isPending}
+      onClick={() => extend.mutate(new Date(to).toISOString())}
+    >
+      <IconClockPlus size={18} />
+    </button>
   );
 }

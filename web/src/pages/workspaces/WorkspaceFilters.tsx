@@ -1,22 +1,23 @@
-import { Button, CloseButton, Group, Menu, Text } from '@mantine/core';
-import { IconCheck, IconChevronDown } from '@tabler/icons-react';
+import { IconBookmark, IconCheck, IconChevronDown, IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { memo } from 'react';
 import { api } from '../../api/client';
 import { organizations } from '../../api/queries';
+import { PopupButton } from '../../components/PopupButton';
 import { SearchField } from '../../components/SearchField';
+import { earlyComponent } from '../../components/lazyComponent';
+import plain from '../../components/plain.module.css';
 import { getTerm, setTerm } from '../../lib/filterQuery';
+import { useFirstPageShown } from '../../lib/firstPage';
 import { formatCount, formatNumber } from '../../lib/text';
 import type { SavedView } from '../../lib/savedViews';
-import { SavedViews } from './SavedViews';
+import type { Choice } from './FilterMenu';
+import classes from './filters.module.css';
 import { sortLabels } from './sort';
 import { useWorkspaceCounts } from './workspaceCounts';
 
-interface Choice {
-  value: string;
-  label: string;
-  /** The number of workspaces with this value; undefined when it is not counted. */
-  count?: number;
-}
+const FilterMenu = earlyComponent(() => import('./FilterMenu'));
+const ViewsMenu = earlyComponent(() => import('./ViewsMenu'));
 
 const owners: Choice[] = [{ value: 'me', label: 'Me' }];
 const statuses: Choice[] = [
@@ -49,12 +50,15 @@ interface Props {
 }
 
 /** The search, the filters and the saved views of the workspace list. Each filter is a term of the search. */
-export function WorkspaceFilters({ q, sort, total, narrow, onSearch, onSort, onOpen }: Props) {
+export const WorkspaceFilters = memo(function WorkspaceFilters(props: Props) {
+  const { q, sort, total, narrow, onSearch, onSort, onOpen } = props;
+  const enabled = useFirstPageShown();
   const { data: templates = [] } = useQuery({
+    enabled,
     queryKey: ['templates', 'filter'],
     queryFn: () => api.get('/templates', { query: { limit: 100 } }),
   });
-  const { data: orgs = [] } = useQuery(organizations);
+  const { data: orgs = [] } = useQuery({ ...organizations, enabled });
   const count = useWorkspaceCounts(q);
   const named = (list: { name: string; display_name: string }[]) =>
     list.map((item) => ({ value: item.name, label: item.display_name || item.name }));
@@ -64,16 +68,19 @@ export function WorkspaceFilters({ q, sort, total, narrow, onSearch, onSort, onO
   const value = (key: string) => getTerm(q, key);
   return (
     <>
-      <Group mb="xs" gap="xs" wrap="nowrap">
+      <div className={classes.search}>
         <SearchField
           label="Search workspaces"
           placeholder="name, owner:, template:, status:, organization: ..."
           value={q}
           onChange={onSearch}
         />
-        <SavedViews q={q} sort={sort} onOpen={onOpen} />
-      </Group>
-      <Group mb="md" gap={6} role="group" aria-label="Filters">
+        <PopupButton popup={ViewsMenu} popupProps={{ q, sort, onOpen }} className={`${plain.button} ${plain.default}`}>
+          <IconBookmark size={16} />
+          <span className={plain.label}>Views</span>
+        </PopupButton>
+      </div>
+      <div className={classes.chips} role="group" aria-label="Filters">
         <FilterChip name="Owner" all="Anyone" choices={owners} value={value('owner')} onChange={set('owner')} />
         <FilterChip
           name="Status"
@@ -102,18 +109,21 @@ export function WorkspaceFilters({ q, sort, total, narrow, onSearch, onSort, onO
           const pressed = value(key) === on;
           const found = uncounted ? undefined : count(setTerm(q, key, on));
           return (
-            <Button
+            <button
               key={label}
-              size="compact-sm"
-              radius="xl"
-              variant={pressed ? 'light' : 'default'}
+              type="button"
+              className={`${plain.button} ${plain.chip} ${pressed ? plain.light : plain.default}`}
               aria-pressed={pressed}
-              leftSection={pressed && <IconCheck size={14} />}
-              rightSection={found !== undefined && <FilterCount count={found} />}
               onClick={() => set(key)(pressed ? undefined : on)}
             >
-              {label}
-            </Button>
+              {pressed && <IconCheck size={14} />}
+              <span className={plain.label}>{label}</span>
+              {found !== undefined && (
+                <span data-right className={plain.note}>
+                  {formatNumber(found)}
+                </span>
+              )}
+            </button>
           );
         })}
         {narrow && (
@@ -126,23 +136,14 @@ export function WorkspaceFilters({ q, sort, total, narrow, onSearch, onSort, onO
           />
         )}
         {total !== undefined && total > 0 && (
-          <Text size="sm" c="dimmed" ml="auto" role="status">
+          <p className={classes.total} role="status">
             {formatCount(total, 'workspace')}
-          </Text>
+          </p>
         )}
-      </Group>
+      </div>
     </>
   );
-}
-
-/** The number of matches of a filter. */
-function FilterCount({ count }: { count: number }) {
-  return (
-    <Text span inherit c="dimmed" fw={400}>
-      {formatNumber(count)}
-    </Text>
-  );
-}
+});
 
 interface ChipProps {
   name: string;
@@ -154,41 +155,28 @@ interface ChipProps {
 }
 
 /** A filter with its value, a menu of values, and a button that removes it. */
-function FilterChip({ name, all, choices, value, onChange }: ChipProps) {
-  const label = choices.find((c) => c.value === value)?.label ?? value;
-  const check = (on: boolean) => (on ? <IconCheck size={14} /> : <span style={{ width: 14 }} />);
+function FilterChip({ name, value, ...menu }: ChipProps) {
+  const label = menu.choices.find((c) => c.value === value)?.label ?? value;
   return (
-    <Group gap={0} wrap="nowrap">
-      <Menu position="bottom-start" withinPortal>
-        <Menu.Target>
-          <Button
-            size="compact-sm"
-            radius="xl"
-            variant={value === undefined ? 'default' : 'light'}
-            rightSection={<IconChevronDown size={14} />}
-          >
-            {value === undefined ? name : `${name}: ${label}`}
-          </Button>
-        </Menu.Target>
-        <Menu.Dropdown mah={320} style={{ overflowY: 'auto' }}>
-          <Menu.Item leftSection={check(value === undefined)} onClick={() => onChange(undefined)}>
-            {all}
-          </Menu.Item>
-          {choices.map((c) => (
-            <Menu.Item
-              key={c.value}
-              leftSection={check(c.value === value)}
-              rightSection={c.count !== undefined && <FilterCount count={c.count} />}
-              onClick={() => onChange(c.value)}
-            >
-              {c.label}
-            </Menu.Item>
-          ))}
-        </Menu.Dropdown>
-      </Menu>
+    <div className={plain.line} style={{ gap: 0 }}>
+      <PopupButton
+        popup={FilterMenu}
+        popupProps={{ value, ...menu }}
+        className={`${plain.button} ${plain.chip} ${value === undefined ? plain.default : plain.light}`}
+      >
+        <span className={plain.label}>{value === undefined ? name : `${name}: ${label}`}</span>
+        <IconChevronDown size={14} />
+      </PopupButton>
       {value !== undefined && (
-        <CloseButton size="sm" aria-label={`Remove filter ${name}`} onClick={() => onChange(undefined)} />
+        <button
+          type="button"
+          className={`${plain.icon} ${plain.tiny} ${plain.subtle}`}
+          aria-label={`Remove filter ${name}`}
+          onClick={() => menu.onChange(undefined)}
+        >
+          <IconX size={16} />
+        </button>
       )}
-    </Group>
+    </div>
   );
 }

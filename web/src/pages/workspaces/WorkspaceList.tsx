@@ -1,18 +1,21 @@
-import { Button, useMantineTheme } from '@mantine/core';
+import { useMantineTheme } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useCallback, useState } from 'react';
+import { Suspense, useCallback, useState } from 'react';
 import { EmptyState } from '../../components/EmptyState';
 import { ErrorAlert } from '../../components/ErrorAlert';
 import { Loading } from '../../components/Loading';
 import { Page } from '../../components/Page';
-import { BulkActions } from './BulkActions';
+import { earlyComponent } from '../../components/lazyComponent';
+import plain from '../../components/plain.module.css';
 import { WorkspaceCards } from './WorkspaceCards';
 import { WorkspaceFilters } from './WorkspaceFilters';
 import { WorkspaceTable } from './WorkspaceTable';
 import type { Workspace } from './queries';
 import { useWorkspaceRows } from './useWorkspaceRows';
+
+const BulkActions = earlyComponent(() => import('./BulkActions'));
 
 const mine = 'owner:me';
 
@@ -27,10 +30,13 @@ export default function WorkspaceList() {
   const { head, rows } = useWorkspaceRows(q, sort, wide ? 65 : 110);
   const loaded = new Map(rows.parts.flat().map((workspace) => [workspace.id, workspace]));
   const picked = [...chosen].map(([id, workspace]) => loaded.get(id) ?? workspace);
-  const open = (next: { q: string; sort?: string }) =>
-    void navigate({ search: { q: next.q === mine ? undefined : next.q, sort: next.sort }, replace: true });
-  const search = (next: string) => open({ q: next, sort });
-  const order = (next: string | undefined) => open({ q, sort: next });
+  const open = useCallback(
+    (next: { q: string; sort?: string }) =>
+      void navigate({ search: { q: next.q === mine ? undefined : next.q, sort: next.sort }, replace: true }),
+    [navigate],
+  );
+  const search = useCallback((next: string) => open({ q: next, sort }), [open, sort]);
+  const order = useCallback((next: string | undefined) => open({ q, sort: next }), [open, q]);
   const pick = useCallback(
     (workspaces: Workspace[], on: boolean) =>
       setChosen((before) => {
@@ -47,9 +53,10 @@ export default function WorkspaceList() {
     <Page
       title="Workspaces"
       actions={
-        <Button component={Link} to="/templates" leftSection={<IconPlus size={16} />}>
-          Create workspace
-        </Button>
+        <Link to="/templates" className={`${plain.button} ${plain.filled}`}>
+          <IconPlus size={16} />
+          <span className={plain.label}>Create workspace</span>
+        </Link>
       }
     >
       <WorkspaceFilters
@@ -65,19 +72,23 @@ export default function WorkspaceList() {
       {head.isPending && <Loading />}
       {head.data?.count === 0 && q === mine && (
         <EmptyState title="No workspaces yet">
-          <Button component={Link} to="/templates">
+          <Link to="/templates" className={`${plain.button} ${plain.filled}`}>
             Select a template
-          </Button>
+          </Link>
         </EmptyState>
       )}
       {head.data?.count === 0 && q !== mine && (
         <EmptyState title="No workspaces found">
-          <Button variant="default" onClick={() => search(mine)}>
+          <button type="button" className={`${plain.button} ${plain.default}`} onClick={() => search(mine)}>
             Show my workspaces
-          </Button>
+          </button>
         </EmptyState>
       )}
-      {wide && <BulkActions picked={picked} onDone={() => setChosen(new Map())} />}
+      {wide && picked.length > 0 && (
+        <Suspense>
+          <BulkActions picked={picked} onDone={() => setChosen(new Map())} />
+        </Suspense>
+      )}
       {rows.count > 0 && wide && (
         <WorkspaceTable rows={rows} chosen={chosen} onPick={pick} sort={sort} onSort={order} />
       )}

@@ -1,10 +1,11 @@
 // The parts that a row of the workspace table and a card have in common.
 
-import { Avatar, Badge } from '@mantine/core';
 import { IconStarFilled } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
 import { Icon } from '../../components/Icon';
+import { Picture } from '../../components/Picture';
+import { RowLink } from '../../components/RowLink';
 import { WorkspaceStatusBadge } from '../../components/WorkspaceStatus';
+import plain from '../../components/plain.module.css';
 import type { Workspace } from './queries';
 import classes from './rows.module.css';
 
@@ -15,25 +16,26 @@ export function WorkspaceName({ workspace }: { workspace: Workspace }) {
       <Icon src={workspace.template_icon} name={workspace.template_name} />
       <div>
         <div className={classes.line}>
-          <Link
-            data-row-link
-            className={classes.link}
-            to="/@{$owner}/$workspace"
-            params={{ owner: workspace.owner_name, workspace: workspace.name }}
-          >
+          <RowLink data-row-link className={classes.link} to={`/@${workspace.owner_name}/${workspace.name}`}>
             {workspace.name}
-          </Link>
+          </RowLink>
           {workspace.is_prebuild && (
-            <Badge size="xs" title="Not claimed by a user yet">
+            <span className={`${plain.badge} ${plain.small} ${plain.brand}`} title="Not claimed by a user yet">
               Prebuilt
-            </Badge>
+            </span>
           )}
           {workspace.favorite && (
             <IconStarFilled size={12} color="var(--mantine-color-yellow-6)" aria-label="Favorite" />
           )}
         </div>
         <div className={`${classes.line} ${classes.note}`}>
-          <Avatar size={16} radius="xl" src={workspace.owner_avatar_url || null} name={workspace.owner_name} alt="" />
+          <Picture
+            size={16}
+            src={workspace.owner_avatar_url}
+            name={workspace.owner_name}
+            className={plain.round}
+            hidden
+          />
           {workspace.owner_name}
         </div>
       </div>

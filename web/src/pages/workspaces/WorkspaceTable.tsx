@@ -1,8 +1,9 @@
-import { Checkbox, Group, Paper, Skeleton, Table, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { Skeleton } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconArrowsSort } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, memo } from 'react';
 import { RelativeTime } from '../../components/time';
+import plain from '../../components/plain.module.css';
 import { formatCount } from '../../lib/text';
 import { Autostop, QuickApps, StartStop } from './RowActions';
 import { WorkspaceHealth, WorkspaceName } from './WorkspaceRow';
@@ -27,44 +28,47 @@ export function WorkspaceTable({ rows, chosen, onPick, sort, onSort }: Props) {
   const list = useRowKeys({ count, visible, scrollTo });
   const loaded = parts.flat();
   const all = loaded.every((workspace) => chosen.has(workspace.id));
+  const some = loaded.some((workspace) => chosen.has(workspace.id));
   const head = { sort, onSort };
   return (
-    <Paper withBorder ref={list}>
-      <Table layout="fixed" aria-label="Workspaces" aria-rowcount={count + 1}>
-        <Table.Thead>
-          <Table.Tr aria-rowindex={1}>
-            <Table.Th w={44}>
-              <Checkbox
+    <div className={classes.frame} ref={list}>
+      <table className={classes.table} aria-label="Workspaces" aria-rowcount={count + 1}>
+        <thead>
+          <tr aria-rowindex={1} className={classes.row}>
+            <th style={{ width: 44 }}>
+              <input
+                type="checkbox"
+                className={classes.check}
                 aria-label="Select all loaded workspaces"
                 checked={all}
-                indeterminate={!all && loaded.some((workspace) => chosen.has(workspace.id))}
+                ref={(box) => {
+                  if (box) box.indeterminate = some && !all;
+                }}
                 onChange={(e) => onPick(loaded, e.currentTarget.checked)}
               />
-            </Table.Th>
+            </th>
             <SortHeader by="name" {...head}>
               Name
             </SortHeader>
             <SortHeader by="template" {...head}>
               Template
             </SortHeader>
-            <SortHeader by="last_used" w={140} visibleFrom="lg" {...head}>
+            <SortHeader by="last_used" width={140} className="mantine-visible-from-lg" {...head}>
               Last used
             </SortHeader>
-            <SortHeader by="autostop" w={150} visibleFrom="md" {...head}>
+            <SortHeader by="autostop" width={150} className="mantine-visible-from-md" {...head}>
               Autostop
             </SortHeader>
-            <SortHeader by="status" w={130} {...head}>
+            <SortHeader by="status" width={130} {...head}>
               Status
             </SortHeader>
-            <Table.Th w={150} visibleFrom="md">
+            <th style={{ width: 150 }} className="mantine-visible-from-md">
               Apps
-            </Table.Th>
-            <Table.Th w={66}>
-              <VisuallyHidden>Start or stop</VisuallyHidden>
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody ref={container}>
+            </th>
+            <th style={{ width: 66 }} aria-label="Start or stop" />
+          </tr>
+        </thead>
+        <tbody ref={container}>
           <Gap height={before} />
           {visible.map(({ index }) => {
             const workspace = get(index);
@@ -81,9 +85,9 @@ export function WorkspaceTable({ rows, chosen, onPick, sort, onSort }: Props) {
             );
           })}
           <Gap height={after} />
-        </Table.Tbody>
-      </Table>
-    </Paper>
+        </tbody>
+      </table>
+    </div>
   );
 }
 
@@ -102,26 +106,24 @@ interface HeaderProps {
   by: string;
   sort: string | undefined;
   onSort: (sort: string | undefined) => void;
-  w?: number;
-  visibleFrom?: string;
+  width?: number;
+  className?: string;
   children: ReactNode;
 }
 
 /** The header of a column, which changes the order of the list. */
-function SortHeader({ by, sort, onSort, children, ...column }: HeaderProps) {
+const SortHeader = memo(function SortHeader({ by, sort, onSort, width, className, children }: HeaderProps) {
   const direction = sort === by ? 'ascending' : sort === `-${by}` ? 'descending' : undefined;
   const Arrow = { ascending: IconArrowUp, descending: IconArrowDown, none: IconArrowsSort }[direction ?? 'none'];
   return (
-    <Table.Th aria-sort={direction} {...column}>
-      <UnstyledButton fz="inherit" fw="inherit" onClick={() => onSort(nextSort(sort, by))}>
-        <Group gap={4} wrap="nowrap">
-          {children}
-          <Arrow size={14} opacity={direction ? 1 : 0.4} aria-hidden />
-        </Group>
-      </UnstyledButton>
-    </Table.Th>
+    <th aria-sort={direction} style={{ width }} className={className}>
+      <button type="button" className={`${plain.bare} ${classes.sort}`} onClick={() => onSort(nextSort(sort, by))}>
+        {children}
+        <Arrow size={14} opacity={direction ? 1 : 0.4} aria-hidden />
+      </button>
+    </th>
   );
-}
+});
 
 interface CellsProps {
   workspace: ListedWorkspace;

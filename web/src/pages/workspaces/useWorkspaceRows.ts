@@ -3,7 +3,7 @@
 
 import { useThrottledValue } from '@mantine/hooks';
 import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/react-query';
-import { type VirtualItem, type Virtualizer, useWindowVirtualizer } from '@tanstack/react-virtual';
+import { type VirtualItem, type Virtualizer, useWindowVirtualizer, windowScroll } from '@tanstack/react-virtual';
 import { useCallback, useState } from 'react';
 import { api } from '../../api/client';
 import { useLiveUpdates } from '../../api/live';
@@ -52,11 +52,20 @@ function measureElement(row: Element, observed: ResizeObserverEntry | undefined,
     : Math.round(size);
 }
 
+/** The distance of the rows from the top of the page when they were last displayed, in pixels. A right guess
+ * at first spares the second rendering of all rows. */
+let lastTop = 260;
+
+/** Scrolls the window. The list calls it when it is mounted, too: the page need not be laid out for that. */
+const scrollToFn: typeof windowScroll = (offset, options, list) => {
+  if (offset !== list.scrollOffset || options.adjustments) windowScroll(offset, options, list);
+};
+
 /** Reads the rows of the workspace list near the visible part of the page. */
 export function useWorkspaceRows(q: string, sort: string | undefined, rowHeight: number) {
   useLiveUpdates(['workspace', 'agent'], ['workspaces', 'list']);
   const head = useQuery({ ...partQuery(q, sort, 0), placeholderData: keepPreviousData });
-  const [top, setTop] = useState(0);
+  const [top, setTop] = useState(lastTop);
   const count = head.data?.count ?? 0;
   const virtual = useWindowVirtualizer({
     count,
@@ -64,6 +73,7 @@ export function useWorkspaceRows(q: string, sort: string | undefined, rowHeight:
     measureElement,
     overscan: 4,
     scrollMargin: top,
+    scrollToFn,
   });
   const visible = virtual.getVirtualItems();
   const first = visible[0]?.index ?? 0;
@@ -87,7 +97,7 @@ export function useWorkspaceRows(q: string, sort: string | undefined, rowHeight:
     measure: virtual.measureElement,
     scrollTo: virtual.scrollToIndex,
     container: useCallback((element) => {
-      if (element) setTop(Math.round(element.getBoundingClientRect().top + window.scrollY));
+      if (element) setTop((lastTop = Math.round(element.getBoundingClientRect().top + window.scrollY)));
     }, []),
   };
   return { head, rows };

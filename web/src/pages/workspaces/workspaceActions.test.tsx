@@ -62,7 +62,7 @@ test('a stopped workspace shows its last build and parameters, and one button st
 test('a bulk stop asks first and can be undone', async () => {
   const user = await renderPage('/workspaces');
   await user.click(await screen.findByRole('checkbox', { name: 'Select review-api' }));
-  await user.click(screen.getByRole('button', { name: 'Stop…' }));
+  await user.click(await screen.findByRole('button', { name: 'Stop…' }));
   const dialog = await screen.findByRole('dialog');
   expect(within(dialog).getByText('owner/review-api')).toBeTruthy();
   expect(getRequests(review)).toEqual([]);
@@ -74,7 +74,7 @@ test('a bulk stop asks first and can be undone', async () => {
 test('a bulk delete asks to type', async () => {
   const user = await renderPage('/workspaces');
   await user.click(await screen.findByRole('checkbox', { name: 'Select windows-build' }));
-  await user.click(screen.getByRole('button', { name: 'Delete…' }));
+  await user.click(await screen.findByRole('button', { name: 'Delete…' }));
   const dialog = await screen.findByRole('dialog');
   const confirm = within(dialog).getByRole('button', { name: 'Delete' });
   expect(confirm).toHaveProperty('disabled', true);

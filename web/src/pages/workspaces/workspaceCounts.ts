@@ -3,6 +3,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type Schema, api } from '../../api/client';
 import { getTerm, setTerm } from '../../lib/filterQuery';
+import { useFirstPageShown } from '../../lib/firstPage';
 
 type Count = Schema<'WorkspaceCount'>;
 
@@ -30,6 +31,7 @@ export function useWorkspaceCounts(q: string): (other: string) => number | undef
     queryFn: ({ signal }) => api.get('/workspaces', { query: { q: base, limit: 1, counts: true }, signal }),
     placeholderData: keepPreviousData,
     staleTime: 15_000,
+    enabled: useFirstPageShown(),
     retry: false,
   });
   return (other) => data && countMatches(data.counts ?? [], other);

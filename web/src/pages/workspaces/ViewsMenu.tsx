@@ -1,11 +1,13 @@
 import { Button, Menu, Stack, Text, TextInput } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
-import { IconBookmark, IconBookmarkPlus, IconCheck, IconTrash } from '@tabler/icons-react';
+import { IconBookmarkPlus, IconCheck, IconTrash } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { me } from '../../api/queries';
 import { Form } from '../../components/Form';
+import type { PopupState } from '../../components/PopupButton';
 import { modals } from '../../components/dialogs';
+import { ButtonMenu } from '../../components/popups';
 import { type SavedView, addView, parseViews } from '../../lib/savedViews';
 
 const standard: SavedView[] = [
@@ -17,10 +19,11 @@ interface Props {
   q: string;
   sort: string | undefined;
   onOpen: (view: SavedView) => void;
+  state: PopupState;
 }
 
-/** A menu of saved filters. They are stored in the browser, separately for each user. */
-export function SavedViews({ q, sort, onOpen }: Props) {
+/** The menu of saved filters. They are stored in the browser, separately for each user. */
+export default function ViewsMenu({ q, sort, onOpen, state }: Props) {
   const { data: user } = useQuery(me);
   // Without a default value, nothing is stored until the user saves a view.
   const [views = [], setViews] = useLocalStorage<SavedView[] | undefined>({
@@ -45,12 +48,7 @@ export function SavedViews({ q, sort, onOpen }: Props) {
       children: <SaveView q={q} sort={sort} onSave={(view) => setViews(addView(views, view))} />,
     });
   return (
-    <Menu position="bottom-end">
-      <Menu.Target>
-        <Button variant="default" leftSection={<IconBookmark size={16} />} style={{ flexShrink: 0 }}>
-          Views
-        </Button>
-      </Menu.Target>
+    <ButtonMenu state={state} position="bottom-end">
       <Menu.Dropdown>
         {standard.map(item)}
         {views.length > 0 && <Menu.Label>Saved views</Menu.Label>}
@@ -68,7 +66,7 @@ export function SavedViews({ q, sort, onOpen }: Props) {
           </Menu.Item>
         )}
       </Menu.Dropdown>
-    </Menu>
+    </ButtonMenu>
   );
 }
 
