@@ -1,4 +1,4 @@
-import { type ComponentProps, Suspense, useEffect, useId, useRef, useState } from 'react';
+import { type ComponentProps, Suspense, useEffect, useId, useState } from 'react';
 import { ErrorBoundary } from './ErrorBoundary';
 import { notifyError } from './confirm';
 import type { LazyComponent } from './lazyComponent';
@@ -7,7 +7,7 @@ import type { LazyComponent } from './lazyComponent';
 export interface PopupState {
   /** The id of the button is this followed by -target, that of the popup by -dropdown. */
   id: string;
-  button: HTMLElement | null;
+  button: HTMLElement;
   opened: boolean;
   onChange: (opened: boolean) => void;
 }
@@ -23,18 +23,16 @@ type Props<P> = ComponentProps<'button'> & {
 /** A button that opens a menu or a popover. */
 export function PopupButton<P extends object>({ popup: Opened, popupProps, kind = 'menu', ...button }: Props<P>) {
   const id = useId();
-  const element = useRef<HTMLButtonElement>(null);
-  const [used, setUsed] = useState(false);
+  const [element, setElement] = useState<HTMLElement>(); // once it was clicked
   const [opened, setOpened] = useState(false);
   const { preload } = Opened;
   const close = () => {
-    setUsed(false);
+    setElement(undefined);
     setOpened(false);
   };
   return (
     <>
       <button
-        ref={element}
         id={`${id}-target`}
         type="button"
         aria-haspopup={kind}
@@ -42,16 +40,16 @@ export function PopupButton<P extends object>({ popup: Opened, popupProps, kind 
         aria-controls={opened ? `${id}-dropdown` : undefined}
         onPointerEnter={() => void preload()}
         onFocus={() => void preload()}
-        onClick={() => {
-          setUsed(true);
+        onClick={(event) => {
+          setElement(event.currentTarget);
           setOpened(!opened);
         }}
         {...button}
       />
-      {used && (
+      {element && (
         <ErrorBoundary fallback={(error) => <Failed error={error} onClose={close} />}>
           <Suspense>
-            <Opened {...popupProps} state={{ id, button: element.current, opened, onChange: setOpened }} />
+            <Opened {...popupProps} state={{ id, button: element, opened, onChange: setOpened }} />
           </Suspense>
         </ErrorBoundary>
       )}

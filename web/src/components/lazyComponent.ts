@@ -13,7 +13,7 @@ export class LoadError extends Error {
 
 const early: (() => Promise<void>)[] = [];
 
-/** Returns a lazyComponent whose code loads after the first page is displayed, so that it works while the server is down. */
+/** Returns a lazyComponent whose code loads after the first page, so that it works while the server is down. */
 export function earlyComponent<P extends object>(load: () => Promise<{ default: ComponentType<P> }>): LazyComponent<P> {
   const component = lazyComponent(load);
   early.push(component.preload);

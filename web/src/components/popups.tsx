@@ -2,19 +2,18 @@
 // pages load when such a button is used.
 
 import { Menu, type MenuProps, Popover, type PopoverProps } from '@mantine/core';
-import { type ReactNode, type Ref, useEffect, useImperativeHandle, useState } from 'react';
+import { useMounted } from '@mantine/hooks';
+import { type ReactNode, type Ref, useImperativeHandle } from 'react';
 import type { PopupState } from './PopupButton';
 
 /** A popup opens after it is mounted: Mantine then returns the focus to the button when it closes. */
 function useOpened({ opened }: PopupState): boolean {
-  const [ready, setReady] = useState(false);
-  useEffect(() => setReady(true), []);
-  return opened && ready;
+  return useMounted() && opened;
 }
 
 /** Stands for the button of a popup, which is rendered elsewhere. */
-function Target({ button, ref }: { button: HTMLElement | null; ref?: Ref<HTMLElement> }) {
-  useImperativeHandle(ref, () => button as HTMLElement, [button]);
+function Target({ button, ref }: { button: HTMLElement; ref?: Ref<HTMLElement> }) {
+  useImperativeHandle(ref, () => button, [button]);
   return null;
 }
 
