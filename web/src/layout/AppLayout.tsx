@@ -1,4 +1,4 @@
-import { Alert, Text, isLightColor, useMantineColorScheme } from '@mantine/core';
+import { Alert, Text, VisuallyHidden, isLightColor, useMantineColorScheme } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown, IconMenu2, IconWifiOff, IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -145,13 +145,10 @@ export default function AppLayout() {
           <PaletteButton />
           <RegionMenu />
           <NotificationBell />
-          <PopupButton
-            popup={UserMenu}
-            popupProps={{ user }}
-            className={`${plain.bare} ${layout.user}`}
-            aria-label={`Account menu of ${user.username}`}
-          >
+          <PopupButton popup={UserMenu} popupProps={{ user }} className={`${plain.bare} ${layout.user}`}>
+            <VisuallyHidden>{`Account menu of ${user.username}`}</VisuallyHidden>
             <Picture
+              hidden
               size={30}
               src={user.avatar_url}
               name={user.name || user.username}
