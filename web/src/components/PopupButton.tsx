@@ -41,6 +41,7 @@ export function PopupButton<P extends object>({ popup: Opened, popupProps, kind 
         onPointerEnter={() => void preload()}
         onFocus={() => void preload()}
         onClick={(event) => {
+          void preload(); // again, if it failed
           setElement(event.currentTarget);
           setOpened(!opened);
         }}
