@@ -16,15 +16,17 @@ import {
   TextInput,
   Textarea,
 } from '@mantine/core';
-import { IconPlus, IconRefresh } from '@tabler/icons-react';
+import { IconBell, IconPlus, IconRefresh } from '@tabler/icons-react';
 import { useState } from 'react';
 import { CopyIcon, CopySnippet } from '../src/components/CopyButton';
 import { DeleteSection } from '../src/components/DeleteSection';
 import { ErrorAlert, getFieldError } from '../src/components/ErrorAlert';
 import { Form } from '../src/components/Form';
 import { NameField } from '../src/components/NameField';
+import { Picture } from '../src/components/Picture';
 import { SearchField } from '../src/components/SearchField';
 import { confirm, confirmByName, notifyError, notifySuccess, notifyUndo, showSecret } from '../src/components/confirm';
+import plain from '../src/components/plain.module.css';
 import { invalidRequest, serverError } from './examples';
 import { Example } from './Section';
 
@@ -43,6 +45,45 @@ const states = [
   { name: 'Disabled', props: { disabled: true } },
   { name: 'Loading', props: { loading: true } },
 ];
+
+const plainKinds = [
+  { name: 'Primary', look: plain.filled },
+  { name: 'Secondary', look: plain.default },
+  { name: 'Light', look: plain.light },
+  { name: 'Subtle', look: plain.subtle },
+];
+
+/** The plain elements of the frame and of the workspace list. */
+function PlainElements() {
+  return (
+    <Example title="Plain elements" hint="The frame of all pages and the workspace list consist of these.">
+      <Group>
+        {plainKinds.map(({ name, look }) => (
+          <button key={name} type="button" className={`${plain.button} ${look}`}>
+            <span className={plain.label}>{name}</span>
+          </button>
+        ))}
+        <button type="button" className={`${plain.button} ${plain.default}`} disabled>
+          <span className={plain.label}>Disabled</span>
+        </button>
+        <button type="button" className={`${plain.button} ${plain.default} ${plain.chip}`}>
+          <span className={plain.label}>Filter</span>
+        </button>
+      </Group>
+      <Group>
+        <button type="button" className={`${plain.icon} ${plain.large} ${plain.subtle}`} aria-label="3 notifications">
+          <IconBell size={20} />
+          <span className={plain.count}>3</span>
+        </button>
+        <button type="button" className={`${plain.icon} ${plain.subtle}`} aria-label="Refresh the list">
+          <IconRefresh size={16} />
+        </button>
+        <Picture src={undefined} name="Template" size={30} />
+        <Picture src={undefined} name="developer" size={30} className={`${plain.round} ${plain.brand}`} />
+      </Group>
+    </Example>
+  );
+}
 
 /** The kinds of buttons in all states. */
 export function Buttons() {
@@ -92,6 +133,7 @@ export function Buttons() {
         </Group>
         <CopySnippet label="Connect with SSH" text="ssh dev.coder" />
       </Example>
+      <PlainElements />
     </>
   );
 }

@@ -27,7 +27,7 @@ const dark: MantineColorsTuple = [
   '#0f1415',
 ];
 
-/** One styling system: Mantine with these colors, sizes and defaults. */
+/** One styling system: Mantine's tokens and components with these colors, sizes and defaults. */
 export const theme = createTheme({
   respectReducedMotion: true,
   primaryColor: 'brand',
