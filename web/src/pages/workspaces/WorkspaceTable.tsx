@@ -1,4 +1,4 @@
-import { Skeleton } from '@mantine/core';
+import { Skeleton, VisuallyHidden } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconArrowsSort } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, memo } from 'react';
@@ -65,7 +65,9 @@ export function WorkspaceTable({ rows, chosen, onPick, sort, onSort }: Props) {
             <th style={{ width: 150 }} className="mantine-visible-from-md">
               Apps
             </th>
-            <th style={{ width: 66 }} aria-label="Start or stop" />
+            <th style={{ width: 66 }}>
+              <VisuallyHidden>Start or stop</VisuallyHidden>
+            </th>
           </tr>
         </thead>
         <tbody ref={container}>
