@@ -33,7 +33,7 @@ queries.getQueryCache().subscribe(() => {
     if (preloaded || isLoading()) return;
     preloaded = true;
     endFirstPage();
-    preloadComponents();
+    void preloadComponents();
   });
 });
 createRoot(root).render(

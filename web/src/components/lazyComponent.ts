@@ -2,6 +2,7 @@
 // load can be repeated, and it never reloads the page.
 
 import { type ComponentType, createElement, lazy } from 'react';
+import { whenIdle } from '../lib/whenIdle';
 
 /** The code of a component could not be loaded: the server is down, or it serves a newer version. */
 export class LoadError extends Error {
@@ -20,9 +21,12 @@ export function earlyComponent<P extends object>(load: () => Promise<{ default: 
   return component;
 }
 
-/** Loads the code of the early components. */
-export function preloadComponents(): void {
-  for (const preload of early) void preload();
+/** Loads the code of the early components, one after another, whenever the browser has nothing else to do. */
+export async function preloadComponents(): Promise<void> {
+  for (const preload of early) {
+    await new Promise<void>(whenIdle);
+    await preload();
+  }
 }
 
 const failures = new Set<() => void>();

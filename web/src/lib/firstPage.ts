@@ -2,6 +2,7 @@
 // is displayed: on a slow computer each request delays it.
 
 import { useSyncExternalStore } from 'react';
+import { whenIdle } from './whenIdle';
 
 /** The longest time that the rest waits for the first page, in milliseconds. */
 const patience = 3_000;
@@ -15,11 +16,11 @@ export function beginFirstPage(): void {
   setTimeout(endFirstPage, patience);
 }
 
-/** Lets the rest begin: the first page is displayed. */
+/** Lets the rest begin, one part after another: the first page is displayed. */
 export function endFirstPage(): void {
   if (!loading) return;
   loading = false;
-  for (const tell of [...watchers]) tell();
+  for (const tell of watchers) whenIdle(() => watchers.has(tell) && tell());
 }
 
 const subscribe = (tell: () => void) => {

@@ -1,5 +1,5 @@
 /** Runs f when the browser has nothing else to do, or a second later at the latest. */
-export function whenIdle(f: () => void): void {
+export function whenIdle(f: () => unknown): void {
   if ('requestIdleCallback' in window) requestIdleCallback(f, { timeout: 1000 });
   else setTimeout(f); // Safari
 }
