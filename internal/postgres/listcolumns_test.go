@@ -1,35 +1,14 @@
 package postgres_test
 
 import (
-	"database/sql"
-	"io/fs"
 	"testing"
 
-	"github.com/pressly/goose/v3"
-
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
-	"github.com/seed-2a7f8fe7/coder/internal/postgrestest"
 )
 
 // TestListColumnsOfExistingWorkspaces migrates workspaces from before the columns of lists.
 func TestListColumnsOfExistingWorkspaces(t *testing.T) {
-	url := postgrestest.Empty(t, "")
-	db, err := sql.Open("pgx", url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	dir, err := fs.Sub(postgres.Migrations(), "migrations")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := goose.NewProvider(goose.DialectPostgres, db, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.UpTo(t.Context(), 29); err != nil {
-		t.Fatal(err)
-	}
+	url, db := migratedTo(t, 29)
 	// Foreign keys are not checked, so that only the rows that the migration reads have to exist.
 	run(t, url, `SET session_replication_role = replica;
 		INSERT INTO users (id, email, username, login_type, status, created_at, updated_at)

@@ -4,10 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
+	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib" // driver of goose
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -36,7 +41,36 @@ func Migrate(ctx context.Context, url string) error { return MigrateWith(ctx, Co
 
 // MigrateWith is Migrate with the URL and Password of c.
 func MigrateWith(ctx context.Context, c Config) error {
-	db, err := c.openSQL()
+	for _, wait := range lockWaits {
+		err := c.migrate(ctx, wait)
+		if !lacksLock(err) {
+			return err
+		}
+		select { // meanwhile, the transactions of servers go on
+		case <-time.After(rand.N(wait)):
+		case <-ctx.Done():
+			return err
+		}
+	}
+	return codersdk.Errorf(codersdk.CodeUnavailable,
+		"a transaction, for example a backup, keeps the tables locked that the migration of the database changes: wait until it ends, then start the server again")
+}
+
+// lockWaits are how long each attempt to migrate waits for the lock of a table. Other queries of this table wait
+// behind it, and a server that has locked the table may wait for another one that the migration has locked.
+// PostgreSQL ends such a deadlock after a second, with an error on either side. The first attempts give up before.
+// The last ones are for long transactions; servers repeat transactions that fail because of a deadlock.
+var lockWaits = append(slices.Repeat([]time.Duration{500 * time.Millisecond}, 30), 2*time.Second, 4*time.Second, 8*time.Second, 16*time.Second)
+
+// lacksLock reports whether a migration failed because others hold a lock: lock_not_available or deadlock_detected.
+func lacksLock(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (pg.Code == "55P03" || pg.Code == "40P01")
+}
+
+// migrate applies the migrations that the database lacks. A lock is waited for at most for lockWait.
+func (c Config) migrate(ctx context.Context, lockWait time.Duration) error {
+	db, err := c.openSQL(lockWait)
 	if err != nil {
 		return err
 	}
@@ -70,12 +104,15 @@ func MigrateWith(ctx context.Context, c Config) error {
 }
 
 // openSQL opens the database for goose.
-func (c Config) openSQL() (*sql.DB, error) {
+func (c Config) openSQL(lockWait time.Duration) (*sql.DB, error) {
 	conf, err := pgx.ParseConfig(c.URL)
 	if err != nil {
 		return nil, errURL()
 	}
-	var options []stdlib.OptionOpenDB
+	options := []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, fmt.Sprintf("SET lock_timeout = %d", lockWait.Milliseconds()))
+		return err
+	})}
 	if c.Password != nil {
 		options = append(options, stdlib.OptionBeforeConnect(c.Password))
 	}

@@ -82,23 +82,7 @@ func writeQueries(t *testing.T) {
 // TestSchemaOnlyExpands checks that tables of the previous version keep their columns, and
 // that rows can be inserted into them without the new columns.
 func TestSchemaOnlyExpands(t *testing.T) {
-	url := postgrestest.Empty(t, "")
-	db, err := sql.Open("pgx", url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	dir, err := fs.Sub(postgres.Migrations(), "migrations")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := goose.NewProvider(goose.DialectPostgres, db, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.UpTo(t.Context(), previousSchema); err != nil {
-		t.Fatal(err)
-	}
+	url, db := migratedTo(t, previousSchema)
 	before := columnsOf(t.Context(), t, db)
 	if err := postgres.Migrate(t.Context(), url); err != nil {
 		t.Fatal(err)
@@ -122,6 +106,29 @@ func TestSchemaOnlyExpands(t *testing.T) {
 			}
 		}
 	}
+}
+
+// migratedTo returns the URL and a connection pool of a new database with an earlier version of the schema.
+func migratedTo(t *testing.T, version int64) (url string, db *sql.DB) {
+	t.Helper()
+	url = postgrestest.Empty(t, "")
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	dir, err := fs.Sub(postgres.Migrations(), "migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := goose.NewProvider(goose.DialectPostgres, db, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.UpTo(t.Context(), version); err != nil {
+		t.Fatal(err)
+	}
+	return url, db
 }
 
 // column is a column of a table. required means that inserts must set it.

@@ -49,6 +49,7 @@ func Main(m *testing.M, scheme *runtime.Scheme, run func(*Cluster) int) int {
 	}
 	e := &envtest.Environment{
 		CRDDirectoryPaths: []string{filepath.Join(root, "deploy", "crd")}, ErrorIfCRDPathMissing: true, Scheme: scheme,
+		ControlPlaneStartTimeout: time.Minute, // the machine may be busy
 	}
 	// No controller creates the default service accounts, so pods must not wait for
 	// them.
