@@ -22,6 +22,8 @@ func withWorkspaces(t *testing.T, url string, n int) {
 		INSERT INTO organizations (id, name, created_at, updated_at) SELECT id, username, now(), now() FROM users;
 		INSERT INTO job_tag_sets (organization_id, key, tags) SELECT id, '', '{}' FROM users LIMIT 1;
 		INSERT INTO files (id, hash, created_by, mimetype, data, created_at) SELECT id, username, id, '', '', now() FROM users;
+		INSERT INTO templates (id, organization_id, name, provisioner, active_version_id, created_by, created_at, updated_at)
+		SELECT id, id, username, 'echo', id, id, now(), now() FROM users;
 		INSERT INTO template_versions (id, organization_id, job_id, name, created_by, created_at, updated_at) SELECT id, id, id, username, id, now(), now() FROM users;
 		INSERT INTO workspaces (id, organization_id, owner_id, template_id, name, created_at, updated_at, last_used_at, latest_build_id)
 		SELECT id, id, id, id, 'w' || substr(username, 2), now(), now(), now(), id FROM users;
