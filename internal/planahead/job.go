@@ -65,7 +65,7 @@ func (planner) Update(context.Context, *sqlc.Queries, queue.Job, *provisionerd.U
 func (h planner) Complete(ctx context.Context, q *sqlc.Queries, job queue.Job, done *provisionerd.CompletedJob) error {
 	why, err := h.s.Workspaces.Plans.Put(ctx, q, job.ID, done.GetWorkspacePlan(), h.s.now())
 	if err == nil && why != "" {
-		err = q.PlanAheadFailed(ctx, why, h.s.now(), job.ID)
+		err = q.PlanAheadFailed(ctx, sqlc.PlanAheadFailedParams{Reason: why, PublicReason: why, Now: h.s.now(), JobID: job.ID})
 	}
 	return err
 }
@@ -76,7 +76,8 @@ func (h planner) Fail(ctx context.Context, q *sqlc.Queries, job queue.Job, faile
 		return q.PlanAheadCanceled(ctx, job.ID)
 	}
 	reason := planFailed + ": " + failed.GetError()
-	return q.PlanAheadFailed(ctx, strings.ToValidUTF8(reason[:min(len(reason), maxReason)], ""), h.s.now(), job.ID)
+	reason = strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")
+	return q.PlanAheadFailed(ctx, sqlc.PlanAheadFailedParams{Reason: reason, Now: h.s.now(), JobID: job.ID})
 }
 
 // Changed starts the next check after the end of a job.

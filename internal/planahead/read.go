@@ -3,14 +3,13 @@ package planahead
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/seed-2a7f8fe7/coder/codersdk"
 	"github.com/seed-2a7f8fe7/coder/internal/workspace/savedplan"
 )
 
-// planFailed begins the reason after a failed plan. The rest is text of Terraform, which can
-// contain values that a user must not read.
+// planFailed begins the reason after a failed plan. The rest is text of Terraform, which can contain values that
+// a user must not read. Servers of the previous version recognize it by this beginning.
 const planFailed = "the plan failed"
 
 // Read reports whether the next start of a workspace is planned, and why not.
@@ -32,14 +31,14 @@ func (s *Service) Read(ctx context.Context, w codersdk.Workspace) (codersdk.Work
 		out.Reason = "the owner is not an active user"
 	case row.Planned:
 		out.PlannedAt = row.MadeAt
-	case strings.HasPrefix(row.Reason, planFailed):
+	case row.Refused && row.PublicReason == "":
 		out.Reason = planFailed + "; a start shows the error"
-	case row.Reason != "":
-		out.Reason = row.Reason
+	case row.Refused:
+		out.Reason = row.PublicReason
 	case row.Planning:
 		out.Reason = "the plan is being made"
 	default:
-		out.Reason = fmt.Sprintf("the server plans up to %d workspaces, those stopped last first, while provisioners are idle", s.Plans)
+		out.Reason = fmt.Sprintf("the server plans up to %d workspaces while provisioners are idle; it begins with those that were stopped last", s.Plans)
 	}
 	return out, nil
 }

@@ -302,9 +302,11 @@ func TestOurDaemonOfUpstreamServer(t *testing.T) {
 				"parse.jsonl": `{"complete": {"templateVariables": [{"name": "v", "defaultValue": "x"}]}}`,
 			})
 			part := get(done, "template_import").Message()
+			u.mu.Lock()
 			if sum := sha256.Sum256(modules); !bytes.Equal(u.uploaded, modules) || !bytes.Equal(get(part, "module_files_hash").Bytes(), sum[:]) || u.vars != 1 {
 				t.Errorf("the import uploaded %d bytes, told %d variables, and gave %v", len(u.uploaded), u.vars, get(part, "module_files_hash"))
 			}
+			u.mu.Unlock()
 			done = u.give("template_dry_run", map[string]any{"metadata": map[string]any{}}, nil)
 			if !done.Has(done.Descriptor().Fields().ByName("template_dry_run")) {
 				t.Errorf("the dry run ended as %v", done)
@@ -314,10 +316,10 @@ func TestOurDaemonOfUpstreamServer(t *testing.T) {
 				"plan.jsonl":  `{"complete": {"dailyCost": 5}}`,
 				"apply.jsonl": `{"log": {"output": "hello"}}` + "\n" + `{"state": "whole"}`,
 			})
+			u.mu.Lock()
 			if state := get(get(done, "workspace_build").Message(), "state").Bytes(); string(state) != "whole" || u.quota != 5 || !bytes.Equal(e.files[""], u.file) {
 				t.Errorf("the build gave the state %q, quota %d, %d bytes of modules", state, u.quota, len(e.files[""]))
 			}
-			u.mu.Lock()
 			u.cancel = true
 			u.mu.Unlock()
 			failed := u.give("workspace_build", build, map[string]string{"apply.jsonl": `{"state": "half"}` + "\n" + `{"hang": true}`})

@@ -40,9 +40,9 @@ func TestUsersReadWhyThereIsNoPlan(t *testing.T) {
 		_, err := h.db.Exec(t.Context(), `UPDATE workspace_plans SET plan = '', job_id = NULL, `+column+` = `+value)
 		fatal(t, err)
 	}
-	set("reason", "'main.tf:3: the template reads the date'")
+	set("reason = 'because', public_reason", "'main.tf:3: the template reads the date'")
 	because("main.tf:3: the template reads the date")
-	set("reason", "'the plan failed: the password is hunter2'")
+	set("public_reason = '', reason", "'the password is hunter2'")
 	because("the plan failed; a start shows the error")
 	h.build(w, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionStart})
 	because("the workspace is not stopped")

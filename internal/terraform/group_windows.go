@@ -36,3 +36,6 @@ func killGroup(pids ...int) {
 func freeze(int) bool { return false }
 
 func thaw(int) {}
+
+// yieldProcessor gives a child and its descendants the lowest priority.
+func yieldProcessor(child *syscall.SysProcAttr) { child.CreationFlags |= windows.IDLE_PRIORITY_CLASS }

@@ -24,7 +24,7 @@ LIMIT 1;
 -- What is known about the next start of a workspace: its plan, why there is none, and whether a
 -- job is making one.
 SELECT (NOT u.is_system AND u.status = 'active' AND u.deleted_at IS NULL)::boolean AS owner_active,
-    coalesce(octet_length(p.plan) > 0, false)::boolean AS planned, coalesce(p.reason, '')::text AS reason,
+    coalesce(octet_length(p.plan) > 0, false)::boolean AS planned, (coalesce(p.reason, '') <> '')::boolean AS refused, coalesce(p.public_reason, '')::text AS public_reason,
     coalesce(j.completed_at IS NULL AND j.id IS NOT NULL, false)::boolean AS planning, p.made_at
 FROM workspaces w
 JOIN users u ON u.id = w.owner_id
@@ -56,11 +56,11 @@ WHERE d.organization_id = sqlc.arg(organization_id) AND sqlc.arg(provisioner)::t
     AND CASE WHEN sqlc.arg(tags)::jsonb = '{"scope": "organization", "owner": ""}' THEN d.tags = sqlc.arg(tags)::jsonb ELSE sqlc.arg(tags)::jsonb <@ d.tags END;
 
 -- name: PlanAheadPut :exec
--- Records the job that plans, or why there is no plan.
-INSERT INTO workspace_plans (workspace_id, job_id, build_number, reason, made_at)
-VALUES (@workspace_id, sqlc.narg(job_id), @build_number, @reason, @now)
+-- Records the job that plans, or why there is no plan, which users may read.
+INSERT INTO workspace_plans (workspace_id, job_id, build_number, reason, public_reason, made_at)
+VALUES (@workspace_id, sqlc.narg(job_id), @build_number, @reason, @reason, @now)
 ON CONFLICT (workspace_id) DO UPDATE SET job_id = excluded.job_id, build_number = excluded.build_number, key = '', plan = '', plan_key_id = '',
-    reason = excluded.reason, made_at = excluded.made_at;
+    reason = excluded.reason, public_reason = excluded.public_reason, made_at = excluded.made_at;
 
 -- name: PlanAheadSetKey :execrows
 -- Records the key of the plan that a job is about to make.
@@ -76,7 +76,7 @@ WHERE p.job_id = @job_id::uuid AND NOT EXISTS (
     SELECT FROM workspace_builds b WHERE b.workspace_id = p.workspace_id AND b.build_number > p.build_number);
 
 -- name: PlanAheadFailed :exec
-UPDATE workspace_plans SET reason = @reason, made_at = @now WHERE job_id = @job_id::uuid;
+UPDATE workspace_plans SET reason = @reason, public_reason = @public_reason, made_at = @now WHERE job_id = @job_id::uuid;
 
 -- name: PlanAheadCanceled :exec
 -- Forgets a job that was canceled, so that the workspace is planned again.

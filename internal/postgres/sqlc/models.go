@@ -945,14 +945,15 @@ type WorkspaceFavorite struct {
 }
 
 type WorkspacePlan struct {
-	WorkspaceID uuid.UUID
-	JobID       *uuid.UUID
-	BuildNumber int32
-	Key         []byte
-	Plan        []byte
-	PlanKeyID   string
-	Reason      string
-	MadeAt      time.Time
+	WorkspaceID  uuid.UUID
+	JobID        *uuid.UUID
+	BuildNumber  int32
+	Key          []byte
+	Plan         []byte
+	PlanKeyID    string
+	Reason       string
+	MadeAt       time.Time
+	PublicReason string
 }
 
 type WorkspacePortShare struct {

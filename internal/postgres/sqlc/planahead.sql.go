@@ -33,11 +33,23 @@ func (q *Queries) PlanAheadDropJob(ctx context.Context, id uuid.UUID) error {
 }
 
 const planAheadFailed = `-- name: PlanAheadFailed :exec
-UPDATE workspace_plans SET reason = $1, made_at = $2 WHERE job_id = $3::uuid
+UPDATE workspace_plans SET reason = $1, public_reason = $2, made_at = $3 WHERE job_id = $4::uuid
 `
 
-func (q *Queries) PlanAheadFailed(ctx context.Context, reason string, now time.Time, jobID uuid.UUID) error {
-	_, err := q.db.Exec(ctx, planAheadFailed, reason, now, jobID)
+type PlanAheadFailedParams struct {
+	Reason       string
+	PublicReason string
+	Now          time.Time
+	JobID        uuid.UUID
+}
+
+func (q *Queries) PlanAheadFailed(ctx context.Context, arg PlanAheadFailedParams) error {
+	_, err := q.db.Exec(ctx, planAheadFailed,
+		arg.Reason,
+		arg.PublicReason,
+		arg.Now,
+		arg.JobID,
+	)
 	return err
 }
 
@@ -150,7 +162,7 @@ func (q *Queries) PlanAheadNext(ctx context.Context, candidates int32, since tim
 }
 
 const planAheadOf = `-- name: PlanAheadOf :one
-SELECT workspace_id, job_id, build_number, key, plan, plan_key_id, reason, made_at FROM workspace_plans WHERE job_id = $1::uuid
+SELECT workspace_id, job_id, build_number, key, plan, plan_key_id, reason, made_at, public_reason FROM workspace_plans WHERE job_id = $1::uuid
 `
 
 func (q *Queries) PlanAheadOf(ctx context.Context, jobID uuid.UUID) (WorkspacePlan, error) {
@@ -165,13 +177,14 @@ func (q *Queries) PlanAheadOf(ctx context.Context, jobID uuid.UUID) (WorkspacePl
 		&i.PlanKeyID,
 		&i.Reason,
 		&i.MadeAt,
+		&i.PublicReason,
 	)
 	return i, err
 }
 
 const planAheadOfWorkspace = `-- name: PlanAheadOfWorkspace :one
 SELECT (NOT u.is_system AND u.status = 'active' AND u.deleted_at IS NULL)::boolean AS owner_active,
-    coalesce(octet_length(p.plan) > 0, false)::boolean AS planned, coalesce(p.reason, '')::text AS reason,
+    coalesce(octet_length(p.plan) > 0, false)::boolean AS planned, (coalesce(p.reason, '') <> '')::boolean AS refused, coalesce(p.public_reason, '')::text AS public_reason,
     coalesce(j.completed_at IS NULL AND j.id IS NOT NULL, false)::boolean AS planning, p.made_at
 FROM workspaces w
 JOIN users u ON u.id = w.owner_id
@@ -182,11 +195,12 @@ WHERE w.id = $2
 `
 
 type PlanAheadOfWorkspaceRow struct {
-	OwnerActive bool
-	Planned     bool
-	Reason      string
-	Planning    bool
-	MadeAt      *time.Time
+	OwnerActive  bool
+	Planned      bool
+	Refused      bool
+	PublicReason string
+	Planning     bool
+	MadeAt       *time.Time
 }
 
 // What is known about the next start of a workspace: its plan, why there is none, and whether a
@@ -197,7 +211,8 @@ func (q *Queries) PlanAheadOfWorkspace(ctx context.Context, since time.Time, wor
 	err := row.Scan(
 		&i.OwnerActive,
 		&i.Planned,
-		&i.Reason,
+		&i.Refused,
+		&i.PublicReason,
 		&i.Planning,
 		&i.MadeAt,
 	)
@@ -205,10 +220,10 @@ func (q *Queries) PlanAheadOfWorkspace(ctx context.Context, since time.Time, wor
 }
 
 const planAheadPut = `-- name: PlanAheadPut :exec
-INSERT INTO workspace_plans (workspace_id, job_id, build_number, reason, made_at)
-VALUES ($1, $2, $3, $4, $5)
+INSERT INTO workspace_plans (workspace_id, job_id, build_number, reason, public_reason, made_at)
+VALUES ($1, $2, $3, $4, $4, $5)
 ON CONFLICT (workspace_id) DO UPDATE SET job_id = excluded.job_id, build_number = excluded.build_number, key = '', plan = '', plan_key_id = '',
-    reason = excluded.reason, made_at = excluded.made_at
+    reason = excluded.reason, public_reason = excluded.public_reason, made_at = excluded.made_at
 `
 
 type PlanAheadPutParams struct {
@@ -219,7 +234,7 @@ type PlanAheadPutParams struct {
 	Now         time.Time
 }
 
-// Records the job that plans, or why there is no plan.
+// Records the job that plans, or why there is no plan, which users may read.
 func (q *Queries) PlanAheadPut(ctx context.Context, arg PlanAheadPutParams) error {
 	_, err := q.db.Exec(ctx, planAheadPut,
 		arg.WorkspaceID,
@@ -257,7 +272,7 @@ func (q *Queries) PlanAheadSetKey(ctx context.Context, arg PlanAheadSetKeyParams
 }
 
 const planAheadTake = `-- name: PlanAheadTake :one
-DELETE FROM workspace_plans WHERE workspace_id = $1 RETURNING workspace_id, job_id, build_number, key, plan, plan_key_id, reason, made_at
+DELETE FROM workspace_plans WHERE workspace_id = $1 RETURNING workspace_id, job_id, build_number, key, plan, plan_key_id, reason, made_at, public_reason
 `
 
 // Removes and returns the plan of a workspace whose build begins.
@@ -273,6 +288,7 @@ func (q *Queries) PlanAheadTake(ctx context.Context, workspaceID uuid.UUID) (Wor
 		&i.PlanKeyID,
 		&i.Reason,
 		&i.MadeAt,
+		&i.PublicReason,
 	)
 	return i, err
 }

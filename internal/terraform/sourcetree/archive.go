@@ -46,7 +46,7 @@ func Walk(archive []byte, f func(name string, size int64, r io.Reader) error) er
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("the source cannot be read: %w", err)
+			return fmt.Errorf("the archive is damaged: %w", err)
 		}
 		if h.Typeflag != tar.TypeReg {
 			continue

@@ -54,7 +54,7 @@ func (t *Tree) unpack(archive []byte) error {
 		}
 		b, err := io.ReadAll(r)
 		if err != nil {
-			return fmt.Errorf("the source cannot be read: %w", err)
+			return fmt.Errorf("the archive is damaged: %w", err)
 		}
 		t.left -= int64(len(b))
 		if name != ModulesFile {
