@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"embed"
@@ -58,9 +59,10 @@ func MigrateWith(ctx context.Context, c Config) error {
 
 // lockWaits are how long each attempt to migrate waits for the lock of a table. Other queries of this table wait
 // behind it, and a server that has locked the table may wait for another one that the migration has locked.
-// PostgreSQL ends such a deadlock after a second, with an error on either side. The first attempts give up before.
-// The last ones are for long transactions; servers repeat transactions that fail because of a deadlock.
-var lockWaits = append(slices.Repeat([]time.Duration{500 * time.Millisecond}, 30), 2*time.Second, 4*time.Second, 8*time.Second, 16*time.Second)
+// PostgreSQL ends such a deadlock after a second, with an error on either side. The first attempts give up before,
+// also if a migration waits for several tables. The last ones are for long transactions; servers repeat transactions
+// that fail because of a deadlock.
+var lockWaits = append(slices.Repeat([]time.Duration{200 * time.Millisecond}, 60), 2*time.Second, 4*time.Second, 8*time.Second, 16*time.Second)
 
 // lacksLock reports whether a migration failed because others hold a lock: lock_not_available or deadlock_detected.
 func lacksLock(err error) bool {
@@ -68,9 +70,11 @@ func lacksLock(err error) bool {
 	return ok && (pg.Code == "55P03" || pg.Code == "40P01")
 }
 
-// migrate applies the migrations that the database lacks. A lock is waited for at most for lockWait.
+// migrate applies the migrations that the database lacks. Those that run in a transaction wait for a lock at most for
+// lockWait. The others build indexes beside writers, whose transactions they wait for without making any wait.
 func (c Config) migrate(ctx context.Context, lockWait time.Duration) error {
-	db, err := c.openSQL(lockWait)
+	var wait time.Duration // for the lock of a table; 0 for ever
+	db, err := c.openSQL(&wait)
 	if err != nil {
 		return err
 	}
@@ -93,8 +97,19 @@ func (c Config) migrate(ctx context.Context, lockWait time.Duration) error {
 	if newer, err := checkVersion(ctx, db, p); newer || err != nil {
 		return err
 	}
-	done, err := p.Up(ctx)
-	if err == nil && len(done) > 0 {
+	var migrated bool
+	for err == nil {
+		if wait, err = lockWaitOfNext(ctx, p, dir, lockWait); err != nil {
+			break
+		}
+		if _, err = p.UpByOne(ctx); err == nil {
+			migrated = true
+		}
+	}
+	if errors.Is(err, goose.ErrNoNextVersion) {
+		err = nil
+	}
+	if err == nil && migrated {
 		_, err = db.ExecContext(ctx, "UPDATE schema_compatibility SET migrated_by = $1", codersdk.Version())
 	}
 	if err != nil {
@@ -103,16 +118,36 @@ func (c Config) migrate(ctx context.Context, lockWait time.Duration) error {
 	return nil
 }
 
-// openSQL opens the database for goose.
-func (c Config) openSQL(lockWait time.Duration) (*sql.DB, error) {
+// lockWaitOfNext returns how long the next migration may wait for a lock.
+func lockWaitOfNext(ctx context.Context, p *goose.Provider, dir fs.FS, inTransaction time.Duration) (time.Duration, error) {
+	version, err := p.GetDBVersion(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, source := range p.ListSources() {
+		if source.Version <= version {
+			continue
+		}
+		text, err := fs.ReadFile(dir, source.Path)
+		if bytes.Contains(text, []byte("+goose NO TRANSACTION")) {
+			return 0, err
+		}
+		return inTransaction, err
+	}
+	return 0, nil
+}
+
+// openSQL opens the database for goose. Each use of a connection begins with the value of lockWait.
+func (c Config) openSQL(lockWait *time.Duration) (*sql.DB, error) {
 	conf, err := pgx.ParseConfig(c.URL)
 	if err != nil {
 		return nil, errURL()
 	}
-	options := []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+	limit := func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, fmt.Sprintf("SET lock_timeout = %d", lockWait.Milliseconds()))
 		return err
-	})}
+	}
+	options := []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(limit), stdlib.OptionResetSession(limit)}
 	if c.Password != nil {
 		options = append(options, stdlib.OptionBeforeConnect(c.Password))
 	}

@@ -83,11 +83,13 @@ func TestMigrationBesideServers(t *testing.T) {
 		},
 		{ // builds
 			"SELECT FROM workspaces WHERE name = 'w' || $1::int FOR UPDATE",
-			`INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input, created_at, updated_at)
-				SELECT md5(random()::text)::uuid, id, id, 'workspace_build', 'echo', 1, id, jsonb_build_object('w', $1::int), now(), now() FROM users WHERE email = 'u' || $1::int`,
-			`INSERT INTO workspace_builds (id, workspace_id, template_version_id, build_number, transition, initiator_id, reason, job_id, created_at, updated_at)
-				SELECT j.id, w.id, w.id, 1 + (SELECT max(build_number) FROM workspace_builds WHERE workspace_id = w.id), 'stop', w.id, 'initiator', j.id, now(), now()
-				FROM workspaces w, provisioner_jobs j WHERE w.name = 'w' || $1::int AND j.input = jsonb_build_object('w', $1::int) ORDER BY j.created_at DESC LIMIT 1`,
+			`WITH j AS (
+				INSERT INTO provisioner_jobs (id, organization_id, initiator_id, type, provisioner, tag_set_id, file_id, input, created_at, updated_at)
+				SELECT gen_random_uuid(), id, id, 'workspace_build', 'echo', 1, id, '{}', now(), now() FROM users WHERE email = 'u' || $1::int RETURNING id
+			)
+			INSERT INTO workspace_builds (id, workspace_id, template_version_id, build_number, transition, initiator_id, reason, job_id, created_at, updated_at)
+			SELECT j.id, w.id, w.id, 1 + (SELECT max(build_number) FROM workspace_builds WHERE workspace_id = w.id), 'stop', w.id, 'initiator', j.id, now(), now()
+			FROM workspaces w, j WHERE w.name = 'w' || $1::int`,
 		},
 		{ // renames a user
 			"UPDATE users SET username = 'v' || $1::int WHERE email = 'u' || $1::int",
