@@ -73,7 +73,7 @@ func lacksLock(err error) bool {
 // migrate applies the migrations that the database lacks. Those that run in a transaction wait for a lock at most for
 // lockWait. The others build indexes beside writers, whose transactions they wait for without making any wait.
 func (c Config) migrate(ctx context.Context, lockWait time.Duration) error {
-	var wait time.Duration // for the lock of a table; 0 for ever
+	var wait time.Duration // for the lock of a table; 0 means forever
 	db, err := c.openSQL(&wait)
 	if err != nil {
 		return err

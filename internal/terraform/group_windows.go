@@ -37,5 +37,5 @@ func freeze(int) bool { return false }
 
 func thaw(int) {}
 
-// yieldProcessor gives a child and its descendants the lowest priority.
+// yieldProcessor sets a child and its descendants to the lowest priority.
 func yieldProcessor(child *syscall.SysProcAttr) { child.CreationFlags |= windows.IDLE_PRIORITY_CLASS }
