@@ -42,8 +42,8 @@ func Migrate(ctx context.Context, url string) error { return MigrateWith(ctx, Co
 
 // MigrateWith is Migrate with the URL and Password of c.
 func MigrateWith(ctx context.Context, c Config) error {
-	for _, wait := range lockWaits {
-		err := c.migrate(ctx, wait)
+	err := c.migrate(ctx, lockWaits[0])
+	for _, wait := range lockWaits[1:] {
 		if !lacksLock(err) {
 			return err
 		}
@@ -52,14 +52,18 @@ func MigrateWith(ctx context.Context, c Config) error {
 		case <-ctx.Done():
 			return err
 		}
+		err = c.migrate(ctx, wait)
 	}
-	return codersdk.Errorf(codersdk.CodeUnavailable,
-		"a transaction, for example a backup, keeps the tables locked that the migration of the database changes: wait until it ends, then start the server again")
+	if lacksLock(err) {
+		return fmt.Errorf(
+			"%w: a transaction, for example a backup, keeps a table locked that this migration changes; wait until it ends, then start the server again", err)
+	}
+	return err
 }
 
-// lockWaits are how long each attempt to migrate waits for the lock of a table. Other queries of this table wait
+// lockWaits has the time that each attempt to migrate waits for the lock of a table. Other queries of this table wait
 // behind it, and a server that has locked the table may wait for another one that the migration has locked.
-// PostgreSQL ends such a deadlock after a second, with an error on either side. The first attempts give up before,
+// PostgreSQL ends such a deadlock after a second, with an error on either side. The first attempts end before,
 // also if a migration waits for several tables. The last ones are for long transactions; servers repeat transactions
 // that fail because of a deadlock.
 var lockWaits = append(slices.Repeat([]time.Duration{200 * time.Millisecond}, 60), 2*time.Second, 4*time.Second, 8*time.Second, 16*time.Second)
@@ -73,72 +77,85 @@ func lacksLock(err error) bool {
 // migrate applies the migrations that the database lacks. Those that run in a transaction wait for a lock at most for
 // lockWait. The others build indexes beside writers, whose transactions they wait for without making any wait.
 func (c Config) migrate(ctx context.Context, lockWait time.Duration) error {
-	var wait time.Duration // for the lock of a table; 0 means forever
-	db, err := c.openSQL(&wait)
+	db, err := c.openSQL(0)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	limited, err := c.openSQL(lockWait)
+	if err != nil {
+		return err
+	}
+	defer limited.Close()
 	if err := checkDatabase(ctx, db); err != nil {
 		return err
 	}
-	dir, err := fs.Sub(migrations, "migrations")
+	beside, err := provider(db)
 	if err != nil {
 		return err
 	}
-	locker, err := lock.NewPostgresSessionLocker()
+	inTransaction, err := provider(limited)
 	if err != nil {
 		return err
 	}
-	p, err := goose.NewProvider(goose.DialectPostgres, db, dir, goose.WithSessionLocker(locker))
-	if err != nil {
-		return err
-	}
-	if newer, err := checkVersion(ctx, db, p); newer || err != nil {
+	if newer, err := checkVersion(ctx, db, beside); newer || err != nil {
 		return err
 	}
 	var migrated bool
-	for err == nil {
-		if wait, err = lockWaitOfNext(ctx, p, dir, lockWait); err != nil {
+	for {
+		p := inTransaction
+		if outside, err := nextOutsideTransaction(ctx, beside); err != nil {
+			return fmt.Errorf("migrate database: %w", err)
+		} else if outside {
+			p = beside
+		}
+		_, err := p.UpByOne(ctx)
+		if errors.Is(err, goose.ErrNoNextVersion) {
 			break
 		}
-		if _, err = p.UpByOne(ctx); err == nil {
-			migrated = true
+		if err != nil {
+			return fmt.Errorf("migrate database: %w", err)
 		}
+		migrated = true
 	}
-	if errors.Is(err, goose.ErrNoNextVersion) {
-		err = nil
-	}
-	if err == nil && migrated {
-		_, err = db.ExecContext(ctx, "UPDATE schema_compatibility SET migrated_by = $1", codersdk.Version())
-	}
-	if err != nil {
-		return fmt.Errorf("migrate database: %w", err)
+	if migrated {
+		if _, err := db.ExecContext(ctx, "UPDATE schema_compatibility SET migrated_by = $1", codersdk.Version()); err != nil {
+			return fmt.Errorf("migrate database: %w", err)
+		}
 	}
 	return nil
 }
 
-// lockWaitOfNext returns how long the next migration may wait for a lock.
-func lockWaitOfNext(ctx context.Context, p *goose.Provider, dir fs.FS, inTransaction time.Duration) (time.Duration, error) {
-	version, err := p.GetDBVersion(ctx)
+// provider returns what migrates db, under a lock that all servers share.
+func provider(db *sql.DB) (*goose.Provider, error) {
+	dir, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	for _, source := range p.ListSources() {
-		if source.Version <= version {
-			continue
-		}
-		text, err := fs.ReadFile(dir, source.Path)
-		if bytes.Contains(text, []byte("+goose NO TRANSACTION")) {
-			return 0, err
-		}
-		return inTransaction, err
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		return nil, err
 	}
-	return 0, nil
+	return goose.NewProvider(goose.DialectPostgres, db, dir, goose.WithSessionLocker(locker))
 }
 
-// openSQL opens the database for goose. Each use of a connection begins with the value of lockWait.
-func (c Config) openSQL(lockWait *time.Duration) (*sql.DB, error) {
+// nextOutsideTransaction reports whether the next migration runs without a transaction.
+func nextOutsideTransaction(ctx context.Context, p *goose.Provider) (bool, error) {
+	version, err := p.GetDBVersion(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, source := range p.ListSources() {
+		if source.Version > version {
+			text, err := migrations.ReadFile("migrations/" + source.Path)
+			return bytes.Contains(text, []byte("+goose NO TRANSACTION")), err
+		}
+	}
+	return false, nil
+}
+
+// openSQL opens the database for goose. Its connections wait for a lock at most for lockWait; 0 is without a limit.
+func (c Config) openSQL(lockWait time.Duration) (*sql.DB, error) {
 	conf, err := pgx.ParseConfig(c.URL)
 	if err != nil {
 		return nil, errURL()
@@ -147,7 +164,7 @@ func (c Config) openSQL(lockWait *time.Duration) (*sql.DB, error) {
 		_, err := conn.Exec(ctx, fmt.Sprintf("SET lock_timeout = %d", lockWait.Milliseconds()))
 		return err
 	}
-	options := []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(limit), stdlib.OptionResetSession(limit)}
+	options := []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(limit)}
 	if c.Password != nil {
 		options = append(options, stdlib.OptionBeforeConnect(c.Password))
 	}

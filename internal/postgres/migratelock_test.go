@@ -52,6 +52,11 @@ func TestMigrationGivesWay(t *testing.T) {
 	migrated := make(chan error, 1)
 	go func() { migrated <- postgres.Migrate(t.Context(), url) }()
 	for waits := false; !waits; {
+		select {
+		case err := <-migrated:
+			t.Fatalf("the migration did not wait: %v", err)
+		default:
+		}
 		if err := db.QueryRowContext(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks
 			WHERE NOT granted AND relation = 'provisioner_jobs'::regclass)`).Scan(&waits); err != nil {
 			t.Fatal(err)
@@ -97,12 +102,15 @@ func TestMigrationBesideServers(t *testing.T) {
 		},
 		{"SELECT FROM workspaces w JOIN users u ON u.id = w.owner_id WHERE $1::int > 0"},
 	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
 	var migrated atomic.Bool
 	var servers sync.WaitGroup
-	for range 2 {
+	for server := range uint64(2) {
 		servers.Go(func() {
+			random := rand.New(rand.NewPCG(seed, server))
 			for !migrated.Load() {
-				if err := transact(t.Context(), db, kinds[rand.IntN(len(kinds))], 1+rand.IntN(workspaces)); err != nil {
+				if err := transact(t.Context(), db, kinds[random.IntN(len(kinds))], 1+random.IntN(workspaces)); err != nil {
 					t.Error(err)
 					return
 				}
