@@ -331,8 +331,7 @@ bench-speed: setup build
 # Deletions of old rows beside other queries. ROWS is the size of each table.
 bench-retention: ROWS ?= 10000000
 bench-retention: setup
-	$(GO) test -run '^$$' -bench PurgeLogs -benchtime 1x -timeout 60m ./internal/queue -purge-rows $(ROWS)
-	$(GO) test -run '^$$' -bench Retention -benchtime 1x -timeout 120m ./internal/postgres -retention-rows $(ROWS)
+	$(GO) test -run '^$$' -bench Retention -benchtime 1x -timeout 180m ./internal/server/retention -retention-rows $(ROWS)
 
 # It takes about 15 minutes with the default of one minute for each level.
 bench-scale: setup build $(TOOLS)/promcheck

@@ -82,6 +82,7 @@ const tint = (name: string, percent: number) =>
 export const contrast: CSSVariablesResolver = () => {
   const light: Record<string, string> = {
     '--surface-raised': 'var(--mantine-color-white)',
+    '--border': 'var(--mantine-color-gray-3)',
     '--mantine-color-default-hover': 'var(--mantine-color-gray-1)',
     '--mantine-color-dimmed': 'var(--mantine-color-gray-7)',
     '--mantine-color-placeholder': 'var(--mantine-color-gray-7)',
@@ -89,6 +90,7 @@ export const contrast: CSSVariablesResolver = () => {
   };
   const dark: Record<string, string> = {
     '--surface-raised': 'var(--mantine-color-dark-6)',
+    '--border': 'var(--mantine-color-dark-4)',
     '--mantine-color-dimmed': 'var(--mantine-color-dark-1)',
     '--mantine-color-placeholder': 'var(--mantine-color-dark-1)',
     '--mantine-color-error': 'var(--mantine-color-red-text)',

@@ -18,7 +18,7 @@ export interface Confirmation {
 }
 
 /** The content of the dialog that asks it. */
-export default function ConfirmByName({ warning: lost, name, action: verb, option, onConfirm: onYes }: Confirmation) {
+export default function ConfirmByName({ warning, name, action, option, onConfirm }: Confirmation) {
   const [typed, setTyped] = useState('');
   const [chosen, setChosen] = useState(false);
   return (
@@ -27,12 +27,12 @@ export default function ConfirmByName({ warning: lost, name, action: verb, optio
       onSubmit={() => {
         if (typed !== name) return;
         modals.closeAll();
-        onYes(chosen);
+        onConfirm(chosen);
       }}
     >
       <Stack>
         <Text size="sm" component="div">
-          {lost}
+          {warning}
         </Text>
         <TextInput
           data-autofocus
@@ -43,7 +43,7 @@ export default function ConfirmByName({ warning: lost, name, action: verb, optio
         />
         {option && <Checkbox {...option} checked={chosen} onChange={(e) => setChosen(e.currentTarget.checked)} />}
         <Button type="submit" color="red" disabled={typed !== name}>
-          {verb}
+          {action}
         </Button>
       </Stack>
     </Form>

@@ -17,23 +17,14 @@ interface Props {
 }
 
 /** The section at the end of a settings page that deletes the resource. */
-export function DeleteSection({
-  kind: what,
-  name,
-  title,
-  description: about,
-  warning: lost,
-  error,
-  pending,
-  onConfirm: onYes,
-}: Props) {
+export function DeleteSection({ kind, name, title, description, warning, error, pending, onConfirm }: Props) {
   return (
     <Paper withBorder p="md">
       <Stack gap="xs" align="flex-start">
         <Title order={2} size="h3">
-          Delete {what}
+          Delete {kind}
         </Title>
-        <Text size="sm">{about}</Text>
+        <Text size="sm">{description}</Text>
         <ErrorAlert error={error} />
         <Button
           color="red"
@@ -42,14 +33,14 @@ export function DeleteSection({
           onClick={() =>
             confirmByName({
               title: `Delete ${title}?`,
-              warning: lost,
+              warning,
               name,
-              action: `Delete ${what}`,
-              onConfirm: onYes,
+              action: `Delete ${kind}`,
+              onConfirm,
             })
           }
         >
-          {`Delete ${what}…`}
+          {`Delete ${kind}…`}
         </Button>
       </Stack>
     </Paper>

@@ -14,7 +14,7 @@ interface Props {
 }
 
 /** Asks for confirmation before a link creates a workspace. Links are untrusted: a parameter value can run code. */
-export function ConfirmCreate({ name, template, values, cost, pending, onConfirm: onYes, onEdit: onForm }: Props) {
+export function ConfirmCreate({ name, template, values, cost, pending, onConfirm, onEdit }: Props) {
   return (
     <Paper withBorder p="md">
       <Stack>
@@ -39,10 +39,10 @@ export function ConfirmCreate({ name, template, values, cost, pending, onConfirm
         )}
         {cost}
         <Group>
-          <Button autoFocus loading={pending} onClick={onYes}>
+          <Button autoFocus loading={pending} onClick={onConfirm}>
             Create workspace
           </Button>
-          <Button variant="default" disabled={pending} onClick={onForm}>
+          <Button variant="default" disabled={pending} onClick={onEdit}>
             Edit parameters
           </Button>
         </Group>

@@ -8,7 +8,6 @@ import plain from '../../components/plain.module.css';
 import { AppIcon, type AppProps } from './AppIcon';
 import { type Workspace, getAgents, isBuilding, useCreateBuild } from './queries';
 import type { ListedWorkspace } from './rowRights';
-import classes from './rows.module.css';
 
 const hour = 3_600_000;
 
@@ -24,7 +23,7 @@ export function QuickApps({ workspace }: { workspace: ListedWorkspace }) {
     ? agents.flatMap((agent) => agent.apps.filter((app) => !app.hidden).map((app) => ({ agent, app })))
     : [];
   return (
-    <div className={classes.line}>
+    <div className={plain.line}>
       {terminal && (
         <a
           className={`${plain.icon} ${plain.subtle}`}
@@ -84,7 +83,7 @@ export function Autostop({ workspace }: { workspace: ListedWorkspace }) {
   if (!deadline || workspace.latest_build.status !== 'running') return '–';
   const next = Date.parse(deadline) + hour;
   return (
-    <div className={classes.line}>
+    <div className={plain.line}>
       <RelativeTime at={deadline} />
       {workspace.rights.includes('update') && (!max_deadline || next <= Date.parse(max_deadline)) && (
         <Postpone workspace={workspace} to={next} />

@@ -12,10 +12,10 @@ import classes from './rows.module.css';
 /** The name of a workspace as a link, its template's icon, and its owner. */
 export function WorkspaceName({ workspace }: { workspace: Workspace }) {
   return (
-    <div className={classes.line}>
+    <div className={plain.line}>
       <Icon src={workspace.template_icon} name={workspace.template_name} />
       <div>
-        <div className={classes.line}>
+        <div className={plain.line}>
           <RowLink data-row-link className={classes.link} to={`/@${workspace.owner_name}/${workspace.name}`}>
             {workspace.name}
           </RowLink>
@@ -28,7 +28,7 @@ export function WorkspaceName({ workspace }: { workspace: Workspace }) {
             <IconStarFilled size={12} color="var(--mantine-color-yellow-6)" aria-label="Favorite" />
           )}
         </div>
-        <div className={`${classes.line} ${classes.note}`}>
+        <div className={`${plain.line} ${classes.note}`}>
           <Picture
             size={16}
             src={workspace.owner_avatar_url}
