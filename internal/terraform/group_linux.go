@@ -20,8 +20,4 @@ func killGroup(leader int, _ ...int) { _ = syscall.Kill(-leader, syscall.SIGKILL
 // freeze stops a process until thaw, and reports whether it succeeded.
 func freeze(pid int) bool { return syscall.Kill(pid, syscall.SIGSTOP) == nil }
 
-// yieldProcessor sets this thread and the processes that it starts to the lowest priority. On Linux, the
-// priority is that of a thread (setpriority(2)).
-func yieldProcessor(*syscall.SysProcAttr) { _ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19) }
-
 func thaw(pid int) { _ = syscall.Kill(pid, syscall.SIGCONT) }

@@ -18,7 +18,4 @@ func killGroup(leader int, _ ...int) { _ = syscall.Kill(-leader, syscall.SIGKILL
 // freeze stops a process until thaw, and reports whether it succeeded.
 func freeze(pid int) bool { return syscall.Kill(pid, syscall.SIGSTOP) == nil }
 
-// yieldProcessor does nothing: the priority is that of the whole program here.
-func yieldProcessor(*syscall.SysProcAttr) {}
-
 func thaw(pid int) { _ = syscall.Kill(pid, syscall.SIGCONT) }

@@ -36,6 +36,3 @@ func killGroup(pids ...int) {
 func freeze(int) bool { return false }
 
 func thaw(int) {}
-
-// yieldProcessor sets a child and its descendants to the lowest priority.
-func yieldProcessor(child *syscall.SysProcAttr) { child.CreationFlags |= windows.IDLE_PRIORITY_CLASS }

@@ -23,7 +23,6 @@ type command struct {
 	// started reports whether the command may have created something; nil if it
 	// never does.
 	started func() bool
-	yields  bool // other programs get the processor first
 }
 
 const (
@@ -78,11 +77,7 @@ func run(ctx context.Context, binary, dir string, leader int, grace time.Duratio
 		// The kernel ties the death signal to the thread that started the
 		// child.
 		runtime.LockOSThread()
-		if c.yields {
-			yieldProcessor(cmd.SysProcAttr) // for good: the thread ends with this goroutine
-		} else {
-			defer runtime.UnlockOSThread()
-		}
+		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		started <- err
 		if err == nil {

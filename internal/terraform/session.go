@@ -133,7 +133,6 @@ func (s *session) output(ctx context.Context, stage string, args ...string) ([]b
 // run runs a command below a span with its name and exit status.
 func (s *session) run(ctx context.Context, stage string, c command) ([]byte, error) {
 	_, span := tracing.Start(ctx, "terraform "+stage)
-	c.yields = s.config.GetPlanOnly()
 	out, err := run(ctx, s.binary.path, s.source(), s.provider.leader(), s.engine.config.Grace, c)
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		span.SetAttributes(tracing.Int("process.exit.code", exit.status))
