@@ -31,7 +31,7 @@ func (c *Config) Options() []*option.Option {
 			option.Int(&c.PlansAhead, "workspace-plans-ahead", "Number of stopped workspaces whose next start is planned while provisioners are idle; 0 disables it").
 				Env("CODER_WORKSPACE_PLANS_AHEAD").
 				YAML("workspacePlansAhead").
-				Def("0"),
+				Def("200"),
 			option.String(&c.HostnameSuffix, "workspace-hostname-suffix", "Suffix of workspace host names in SSH configurations").
 				Env("CODER_WORKSPACE_HOSTNAME_SUFFIX").
 				YAML("client.workspaceHostnameSuffix").

@@ -1,9 +1,8 @@
 import { Button } from '@mantine/core';
 import { IconBug, IconRefresh } from '@tabler/icons-react';
-import { usePermissionChecks } from '../../api/permissions';
 import { FailedJob } from '../../components/FailedJob';
 import { notifyError } from '../../components/confirm';
-import { type Build, type Rights, type Workspace, useCreateBuild } from './queries';
+import { type Build, type Rights, type Workspace, useCanUpdateTemplate, useCreateBuild } from './queries';
 
 interface Props {
   workspace: Workspace;
@@ -14,9 +13,7 @@ interface Props {
 /** Explains a failed build, with buttons that build again while it is the latest build. */
 export function FailedBuild({ workspace, build, may }: Props) {
   const create = useCreateBuild(workspace);
-  const { edit } = usePermissionChecks({
-    edit: { on: 'template', action: 'update', organization: workspace.organization_id, id: workspace.template_id },
-  });
+  const edit = useCanUpdateTemplate(workspace);
   const { transition } = build;
   const allowed = { start: may.start, stop: may.stop, delete: may.remove }[transition];
   const latest = workspace.latest_build.id === build.id;

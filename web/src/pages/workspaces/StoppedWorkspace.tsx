@@ -15,6 +15,7 @@ import {
   isBuilding,
   planAheadQuery,
   templateQuery,
+  useCanUpdateTemplate,
   useCreateBuild,
 } from './queries';
 
@@ -85,10 +86,15 @@ export function StoppedWorkspace({ workspace, may }: Props) {
   );
 }
 
-/** Whether the next start is planned, and why not. Hidden if the server does not plan ahead. */
+/**
+ * Whether the next start is planned. Those who can update the template also see why it is not. Hidden if the server
+ * does not plan ahead.
+ */
 function NextStart({ workspace }: { workspace: Workspace }) {
   const { data } = useQuery(planAheadQuery(workspace));
-  if (!data?.enabled) return null;
+  const refused = data?.enabled && !data.planned_at;
+  const explained = useCanUpdateTemplate(refused ? workspace : undefined);
+  if (!data?.enabled || (refused && !explained)) return null;
   return (
     <Text size="sm" c="dimmed" ta="center" style={{ overflowWrap: 'anywhere' }}>
       {data.planned_at ? (

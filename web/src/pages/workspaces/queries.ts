@@ -57,6 +57,19 @@ export function useWorkspaceRights(workspace: Workspace | undefined) {
   );
 }
 
+/** Reports whether the user can update the template of a workspace. False while it loads, and without a workspace. */
+export const useCanUpdateTemplate = (workspace: Workspace | undefined): boolean =>
+  usePermissionChecks(
+    workspace && {
+      update: {
+        on: 'template',
+        action: 'update',
+        organization: workspace.organization_id,
+        id: workspace.template_id,
+      },
+    },
+  ).update;
+
 export type Rights = ReturnType<typeof useWorkspaceRights>;
 
 export const buildParametersQuery = (build: string) =>

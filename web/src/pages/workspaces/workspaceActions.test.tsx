@@ -38,13 +38,22 @@ test('a stopped workspace shows whether its next start is planned', async () => 
   expect(await screen.findByText(/^The next start is planned/)).toBeTruthy();
 });
 
-test('a stopped workspace shows why its next start is not planned', async () => {
+test('a stopped workspace shows why its next start is not planned to those who can update the template', async () => {
   const route = 'GET /workspaces/00000011-0000-4000-8000-000000000006/plan-ahead';
-  mockResponse(route, 200, { enabled: true, planned_at: null, reason: 'main.tf:3: the template reads the date' });
+  const reason = 'main.tf:3: the template reads the date';
+  mockResponse(route, 200, { enabled: true, planned_at: null, reason });
   await renderPage('/@developer/forecast');
-  expect(
-    await screen.findByText('The next start is not planned ahead: main.tf:3: the template reads the date'),
-  ).toBeTruthy();
+  expect(await screen.findByText(`The next start is not planned ahead: ${reason}`)).toBeTruthy();
+});
+
+test('a stopped workspace does not show why to others', async () => {
+  const route = 'GET /workspaces/00000011-0000-4000-8000-000000000006/plan-ahead';
+  mockResponse(route, 200, { enabled: true, planned_at: null, reason: 'the template reads the date' });
+  mockResponse('POST /authcheck', 200, {});
+  await renderPage('/@developer/forecast');
+  await waitFor(() => expect(getRequests(route)).toHaveLength(1));
+  expect(await screen.findByRole('rowheader', { name: 'Home directory (GiB)' })).toBeTruthy();
+  expect(screen.queryByText(/not planned ahead/)).toBeNull();
 });
 
 test('a stopped workspace shows its last build and parameters, and one button starts it', async () => {
