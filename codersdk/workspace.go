@@ -170,6 +170,8 @@ type WorkspacesResponse struct {
 	Workspaces []Workspace `json:"workspaces"`
 	// Counts by the filters of the list; returned only on request.
 	Counts []WorkspaceCount `json:"counts,omitempty"`
+	// What the caller can do with each workspace, by ID; returned only on request.
+	Rights map[uuid.UUID][]RBACAction `json:"rights,omitempty"`
 }
 
 // WorkspaceCount is the number of workspaces with a combination of properties. The properties

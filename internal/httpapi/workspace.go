@@ -27,7 +27,8 @@ func (a *API) workspaceRoutes() []rest.Route {
 				rest.Param{Name: "sort", Type: "string", About: "Order: " + strings.Join(workspace.Sorts, ", ") +
 					"; descending with a leading minus sign. Without it, favorites come first, then the others by owner and name."},
 				rest.Param{Name: "counts", Type: "boolean", About: "Whether to count the matches by status, template, version, dormancy and health. " +
-					"The counts ignore the terms for these properties."}),
+					"The counts ignore the terms for these properties."},
+				rest.Param{Name: "rights", Type: "boolean", About: "Whether to return what you can do with each workspace of the page."}),
 			Action: codersdk.RBACActionRead, Resource: res, Out: codersdk.WorkspacesResponse{}, Handler: a.listWorkspaces},
 		{Method: "POST", Path: "/users/{user}/workspaces", Summary: "Create a workspace",
 			Action: codersdk.RBACActionCreate, Resource: res, In: codersdk.CreateWorkspaceRequest{}, Out: codersdk.Workspace{}, Status: 201,
@@ -92,18 +93,15 @@ func (a *API) listWorkspaces(w http.ResponseWriter, r *http.Request) error {
 	if s.Sort != "" && !slices.Contains(workspace.Sorts, s.Sort) {
 		return codersdk.Invalid("sort", "%q is not one of: %s", rest.Truncate(s.Sort, 64), strings.Join(workspace.Sorts, ", "))
 	}
+	if s.Counts, err = rest.QueryBool(r, "counts"); err != nil {
+		return err
+	}
+	if s.Rights, err = rest.QueryBool(r, "rights"); err != nil {
+		return err
+	}
 	out, err := a.Workspaces.Workspaces(r.Context(), rest.Actor(r), s)
 	if err != nil {
 		return err
-	}
-	counts, err := rest.QueryBool(r, "counts")
-	if err != nil {
-		return err
-	}
-	if counts {
-		if out.Counts, err = a.Workspaces.CountWorkspaces(r.Context(), rest.Actor(r), s); err != nil {
-			return err
-		}
 	}
 	return rest.Reply(w, 200, out)
 }

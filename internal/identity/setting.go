@@ -91,8 +91,13 @@ func (s *Service) AuthCheck(ctx context.Context, actor access.Subject, req coder
 		return nil, codersdk.Invalid("checks", "at most %d checks are allowed in one request", maxChecks)
 	}
 	out := codersdk.AuthorizationResponse{}
+	read := map[codersdk.AuthorizationObject]access.Object{}
 	for name, c := range req.Checks {
-		o, err := s.object(ctx, actor, c.Object)
+		o, known := read[c.Object]
+		var err error
+		if !known {
+			o, err = s.object(ctx, actor, c.Object)
+		}
 		if codersdk.Is(err, codersdk.CodeNotFound) {
 			out[name] = false
 			continue
@@ -100,6 +105,7 @@ func (s *Service) AuthCheck(ctx context.Context, actor access.Subject, req coder
 		if err != nil {
 			return nil, err
 		}
+		read[c.Object] = o
 		if c.Object.AnyOrg {
 			out[name] = actor.CanAnywhere(c.Action, o)
 		} else {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestListsAgreeWithAccess: the SQL of the list shows exactly the workspaces
-// that access lets one read, for all ways in which one may read them.
+// that access lets one read, for all ways in which one may read them, with the rights that access grants.
 func TestListsAgreeWithAccess(t *testing.T) {
 	h := open(t)
 	far, group := uuid.New(), uuid.New()
@@ -68,6 +68,16 @@ func TestListsAgreeWithAccess(t *testing.T) {
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: the list has\n%v, access says\n%v", what, got, want)
+		}
+		page, err := h.Workspaces(t.Context(), s, workspace.Search{Rights: true})
+		h.must(err)
+		for _, w := range page.Workspaces {
+			name := w.OwnerName + "/" + w.Name
+			for _, action := range access.Actions[codersdk.RBACResourceWorkspace] {
+				if can := s.Can(action, objects[name]); can != slices.Contains(page.Rights[w.ID], action) {
+					t.Errorf("%s: access says %t of %s on %s, the list %v", what, can, action, name, page.Rights[w.ID])
+				}
+			}
 		}
 	}
 }

@@ -14,21 +14,22 @@ type Search = search.Search
 // Sorts are the orders of Workspaces.
 var Sorts = search.Sorts
 
-// Workspaces returns a page of the matching workspaces that the actor can see, and the count
-// of all matching workspaces. Deleted workspaces are returned only for the status deleted.
+// Workspaces returns a page of the matching workspaces that the actor can see, the count of all
+// matching workspaces, and what else the filter asks for. Deleted workspaces are returned only for
+// the status deleted.
 func (s *Service) Workspaces(ctx context.Context, actor access.Subject, filter Search) (codersdk.WorkspacesResponse, error) {
 	out := codersdk.WorkspacesResponse{Workspaces: []codersdk.Workspace{}}
 	ids, count, err := search.Find(ctx, s.Store, actor, filter, s.now())
 	out.Count = count
+	if err == nil && filter.Counts {
+		out.Counts, err = search.Count(ctx, s.Store, actor, filter, s.now())
+	}
+	if err == nil && filter.Rights {
+		out.Rights, err = search.Rights(ctx, s.Store, actor, ids)
+	}
 	if err != nil || len(ids) == 0 {
 		return out, err
 	}
 	out.Workspaces, err = s.views.Workspaces(ctx, actor, ids)
 	return out, err
-}
-
-// CountWorkspaces returns the counts of the matching workspaces by the values of other filters,
-// see search.Count.
-func (s *Service) CountWorkspaces(ctx context.Context, actor access.Subject, filter Search) ([]codersdk.WorkspaceCount, error) {
-	return search.Count(ctx, s.Store, actor, filter, s.now())
 }

@@ -106,18 +106,18 @@ func TestSearch(t *testing.T) {
 	if got := h.names(h.admin, workspace.Search{Status: "running", Healthy: &no}); got != "ann/dev" {
 		t.Errorf("failed start scripts: %q", got)
 	}
-	counts, err := h.CountWorkspaces(t.Context(), h.admin, workspace.Search{Status: "failed", Template: "other", Limit: 1, Sort: "name"})
+	failed, err := h.Workspaces(t.Context(), h.admin, workspace.Search{Status: "failed", Template: "other", Limit: 1, Sort: "name", Counts: true})
 	h.must(err)
 	want := []codersdk.WorkspaceCount{
 		{Status: "running", TemplateName: "docker", Unhealthy: true, Count: 1},
 		{Status: "stopped", TemplateName: "docker", Dormant: true, Count: 1},
 		{Status: "pending", TemplateName: "other", Outdated: true, Count: 1},
 	}
-	if !slices.Equal(counts, want) {
-		t.Errorf("counts: %+v", counts)
+	if !slices.Equal(failed.Counts, want) {
+		t.Errorf("counts: %+v", failed.Counts)
 	}
-	if counts, err = h.CountWorkspaces(t.Context(), h.bob, workspace.Search{Owner: "ann"}); err != nil || len(counts) > 0 {
-		t.Errorf("counts of others' workspaces: %+v, %v", counts, err)
+	if others, err := h.Workspaces(t.Context(), h.bob, workspace.Search{Owner: "ann", Counts: true}); err != nil || len(others.Counts) > 0 {
+		t.Errorf("counts of others' workspaces: %+v, %v", others.Counts, err)
 	}
 	last, err := h.Workspaces(t.Context(), h.admin, workspace.Search{Limit: 5, Offset: 9})
 	if err != nil || last.Count != 3 || len(last.Workspaces) != 0 {

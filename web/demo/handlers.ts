@@ -288,10 +288,13 @@ on('get', '/api/v2/workspaces', ({ query }) => {
     unhealthy: w.latest_build.status === 'running' && !w.health.healthy,
     count: 1,
   }));
+  const workspaces = paginate(sortWorkspaces(found, query.get('sort') ?? ''), query);
+  const rights: Schema<'RBACAction'>[] = ['start', 'stop', 'ssh', 'application_connect', 'update'];
   return {
-    workspaces: paginate(sortWorkspaces(found, query.get('sort') ?? ''), query),
+    workspaces,
     count: found.length,
     counts: query.get('counts') === 'true' ? counts : undefined,
+    rights: query.get('rights') === 'true' ? Object.fromEntries(workspaces.map((w) => [w.id, rights])) : undefined,
   };
 });
 on('get', '/api/v2/workspaces/{workspace}', ({ variables }) => findWorkspace(variables.workspace));

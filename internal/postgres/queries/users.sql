@@ -122,6 +122,9 @@ DELETE FROM organization_members WHERE user_id = $1;
 -- name: AccessToTemplate :one
 SELECT organization_id, user_acl, group_acl FROM templates WHERE id = $1 AND deleted_at IS NULL;
 
+-- name: AccessToWorkspaces :many
+SELECT id, organization_id, owner_id, user_acl, group_acl FROM workspaces WHERE id = ANY(@ids::uuid[]) AND deleted_at IS NULL;
+
 -- name: AccessToWorkspace :one
 SELECT organization_id, owner_id, user_acl, group_acl FROM workspaces WHERE id = $1 AND deleted_at IS NULL;
 

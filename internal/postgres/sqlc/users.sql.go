@@ -52,6 +52,44 @@ func (q *Queries) AccessToWorkspace(ctx context.Context, id uuid.UUID) (AccessTo
 	return i, err
 }
 
+const accessToWorkspaces = `-- name: AccessToWorkspaces :many
+SELECT id, organization_id, owner_id, user_acl, group_acl FROM workspaces WHERE id = ANY($1::uuid[]) AND deleted_at IS NULL
+`
+
+type AccessToWorkspacesRow struct {
+	ID             uuid.UUID
+	OrganizationID uuid.UUID
+	OwnerID        uuid.UUID
+	UserACL        map[string]string
+	GroupACL       map[string]string
+}
+
+func (q *Queries) AccessToWorkspaces(ctx context.Context, ids []uuid.UUID) ([]AccessToWorkspacesRow, error) {
+	rows, err := q.db.Query(ctx, accessToWorkspaces, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AccessToWorkspacesRow{}
+	for rows.Next() {
+		var i AccessToWorkspacesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.OrganizationID,
+			&i.OwnerID,
+			&i.UserACL,
+			&i.GroupACL,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const beginLoginConversion = `-- name: BeginLoginConversion :exec
 INSERT INTO login_conversions (state_hash, user_id, to_type, expires_at) VALUES ($1, $2, $3, $4)
 `

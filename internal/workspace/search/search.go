@@ -45,6 +45,9 @@ type Search struct {
 	Sort          string
 	Descending    bool
 	Limit, Offset int // a limit of 0 returns all
+
+	Counts bool // also count, see Count
+	Rights bool // also return what the actor can do, see Rights
 }
 
 // Sorts are the orders of a list. The status starts with what needs attention: failed, canceled,

@@ -10753,6 +10753,8 @@ export interface paths {
                     offset?: number;
                     /** @description Part of a name, owner/name, or owner: (owner:!name for all others), name:, name_exact:, template:, organization:, status:, has-agent:, healthy:, dormant:, outdated:, shared:, shared_with_user:, shared_with_group:, has-ai-task:, has_external_agent:, last_used_before:, last_used_after:, id:, param:. */
                     q?: string;
+                    /** @description Whether to return what you can do with each workspace of the page. */
+                    rights?: boolean;
                     /** @description Order: name, owner, template, status, last_used, autostop; descending with a leading minus sign. Without it, favorites come first, then the others by owner and name. */
                     sort?: string;
                 };
@@ -15099,6 +15101,10 @@ export interface components {
             count: number;
             /** @description Counts by the filters of the list; returned only on request. */
             counts?: components["schemas"]["WorkspaceCount"][];
+            /** @description What the caller can do with each workspace, by ID; returned only on request. */
+            rights?: {
+                [key: string]: components["schemas"]["RBACAction"][];
+            };
             workspaces: components["schemas"]["Workspace"][];
         };
         /** @enum {string} */

@@ -21,7 +21,7 @@ import { api } from '../api/client';
 import { usePermissions } from '../api/permissions';
 import { Icon } from '../components/Icon';
 import { notifyError, notifySuccess } from '../components/confirm';
-import { type ListedWorkspace, addRights } from '../pages/workspaces/rowRights';
+import { type ListedWorkspace, withRights } from '../pages/workspaces/rowRights';
 import { getAgents, isBuilding, useCreateBuild } from '../pages/workspaces/queries';
 import { matchesWords, pageCommands } from './commands';
 import { showShortcuts } from './shortcuts';
@@ -63,9 +63,9 @@ function useObjects(typed: string) {
   const q = search.replaceAll(/["':]/g, ' ').trim();
   const workspaces = useQuery({
     queryKey: ['workspaces', 'palette', q],
-    queryFn: async ({ client, signal }) => {
+    queryFn: async ({ signal }) => {
       const query = q === '' ? { q: 'owner:me', sort: '-last_used', limit: 5 } : { q, limit: 6 };
-      return addRights(client, (await api.get('/workspaces', { query, signal })).workspaces);
+      return withRights(await api.get('/workspaces', { query: { ...query, rights: true }, signal }));
     },
     placeholderData: keepPreviousData,
   });

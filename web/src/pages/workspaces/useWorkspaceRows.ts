@@ -7,7 +7,7 @@ import { type VirtualItem, type Virtualizer, useWindowVirtualizer, windowScroll 
 import { useCallback, useState } from 'react';
 import { api } from '../../api/client';
 import { useLiveUpdates } from '../../api/live';
-import { type ListedWorkspace, addRights } from './rowRights';
+import { type ListedWorkspace, withRights } from './rowRights';
 
 /** The number of workspaces that one request reads. */
 const partSize = 25;
@@ -15,10 +15,10 @@ const partSize = 25;
 const partQuery = (q: string, sort: string | undefined, part: number) =>
   queryOptions({
     queryKey: ['workspaces', 'list', q, sort, part],
-    queryFn: async ({ client, signal }) => {
-      const query = { q, sort, limit: partSize, offset: part * partSize };
-      const { count, workspaces } = await api.get('/workspaces', { query, signal });
-      return { count, workspaces: await addRights(client, workspaces) };
+    queryFn: async ({ signal }) => {
+      const query = { q, sort, limit: partSize, offset: part * partSize, rights: true };
+      const answer = await api.get('/workspaces', { query, signal });
+      return { count: answer.count, workspaces: withRights(answer) };
     },
   });
 
