@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/seed-2a7f8fe7/coder/internal/postgres"
 )
@@ -72,6 +74,26 @@ func TestMigrationGivesWay(t *testing.T) {
 	var outcome string
 	if err := db.QueryRowContext(t.Context(), "SELECT latest_outcome FROM workspaces").Scan(&outcome); err != nil || outcome != "succeeded" {
 		t.Errorf("the outcome of the latest build is %q, %v", outcome, err)
+	}
+}
+
+// TestMigrationThatNeverGetsTheLock checks that the error names the migration, what PostgreSQL says, and what to do.
+func TestMigrationThatNeverGetsTheLock(t *testing.T) {
+	url, db := migratedTo(t, 30)
+	backup, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer backup.Rollback() //nolint:errcheck // it only reads
+	if _, err := backup.ExecContext(t.Context(), "LOCK TABLE workspaces IN ACCESS SHARE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	defer postgres.SetLockWaits(time.Millisecond, time.Millisecond)()
+	err = postgres.Migrate(t.Context(), url)
+	for _, want := range []string{"version:31", "lock timeout", "a backup", "start the server again"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not contain %q: %v", want, err)
+		}
 	}
 }
 

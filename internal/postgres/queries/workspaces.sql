@@ -57,7 +57,7 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit
 -- count and the page each on their own: the count needs no order, and a page without a sort is read in the order of
 -- the index workspaces_listed up to its end.
 WITH statuses AS MATERIALIZED (
-        -- The workspaces with an agent of one of the statuses.
+    -- The workspaces with an agent of one of the statuses.
     SELECT a.current_workspace_id AS id FROM workspace_agents a
     WHERE a.current_workspace_id IS NOT NULL AND CASE
         WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
@@ -67,7 +67,7 @@ WITH statuses AS MATERIALIZED (
             OR a.last_connected_at < @silent_since::timestamptz THEN 'disconnected'
         ELSE 'connected' END = ANY(sqlc.narg(agent_statuses)::text[])
 ), unhealthy AS MATERIALIZED (
-        -- The workspaces with an unhealthy agent.
+    -- The workspaces with an unhealthy agent.
     SELECT a.current_workspace_id AS id FROM workspace_agents a
     WHERE a.current_workspace_id IS NOT NULL AND a.parent_id IS NULL AND (
         a.lifecycle_state IN ('start_error', 'start_timeout')
@@ -93,17 +93,17 @@ WITH statuses AS MATERIALIZED (
     LEFT JOIN templates t ON t.id = w.template_id
     LEFT JOIN workspace_builds b ON b.id = w.latest_build_id
     WHERE (w.deleted_at IS NOT NULL) = @deleted::boolean
-            -- The access filter of the viewer.
+        -- The access filter of the viewer.
         AND (@see_all::boolean
             OR w.organization_id = ANY(@see_organizations::uuid[])
             OR w.organization_id = ANY(@see_member_of::uuid[])
                 AND (w.owner_id = @see_owner OR w.user_acl ? @user_key::text OR w.group_acl ?| @group_keys::text[]
                     OR @user_key::text <> '' AND w.group_acl ?| (@see_member_of::uuid[])::text[] AND w.group_acl ? w.organization_id::text))
         AND (sqlc.narg(see_ids)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(see_ids)::uuid[]))
-            -- The part of the list: only the favorites of the viewer, or all others.
+        -- The part of the list: only the favorites of the viewer, or all others.
         AND (sqlc.narg(among)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(among)::uuid[]))
         AND (sqlc.narg(besides)::uuid[] IS NULL OR w.id NOT IN (SELECT unnest(sqlc.narg(besides)::uuid[])))
-            -- The search of the viewer.
+        -- The search of the viewer.
         AND (sqlc.narg(ids)::uuid[] IS NULL OR w.id = ANY(sqlc.narg(ids)::uuid[]))
         AND (sqlc.narg(owner_id)::uuid IS NULL OR w.owner_id = sqlc.narg(owner_id))
         AND (sqlc.narg(not_owner_id)::uuid IS NULL OR w.owner_id <> sqlc.narg(not_owner_id))

@@ -411,7 +411,7 @@ func (q *Queries) WorkspaceRows(ctx context.Context, viewer uuid.UUID, ids []uui
 
 const workspaceSearch = `-- name: WorkspaceSearch :one
 WITH statuses AS MATERIALIZED (
-        -- The workspaces with an agent of one of the statuses.
+    -- The workspaces with an agent of one of the statuses.
     SELECT a.current_workspace_id AS id FROM workspace_agents a
     WHERE a.current_workspace_id IS NOT NULL AND CASE
         WHEN a.first_connected_at IS NULL AND a.connection_timeout_seconds > 0
@@ -421,7 +421,7 @@ WITH statuses AS MATERIALIZED (
             OR a.last_connected_at < $5::timestamptz THEN 'disconnected'
         ELSE 'connected' END = ANY($6::text[])
 ), unhealthy AS MATERIALIZED (
-        -- The workspaces with an unhealthy agent.
+    -- The workspaces with an unhealthy agent.
     SELECT a.current_workspace_id AS id FROM workspace_agents a
     WHERE a.current_workspace_id IS NOT NULL AND a.parent_id IS NULL AND (
         a.lifecycle_state IN ('start_error', 'start_timeout')
@@ -447,17 +447,17 @@ WITH statuses AS MATERIALIZED (
     LEFT JOIN templates t ON t.id = w.template_id
     LEFT JOIN workspace_builds b ON b.id = w.latest_build_id
     WHERE (w.deleted_at IS NOT NULL) = $8::boolean
-            -- The access filter of the viewer.
+        -- The access filter of the viewer.
         AND ($9::boolean
             OR w.organization_id = ANY($10::uuid[])
             OR w.organization_id = ANY($11::uuid[])
                 AND (w.owner_id = $12 OR w.user_acl ? $13::text OR w.group_acl ?| $14::text[]
                     OR $13::text <> '' AND w.group_acl ?| ($11::uuid[])::text[] AND w.group_acl ? w.organization_id::text))
         AND ($15::uuid[] IS NULL OR w.id = ANY($15::uuid[]))
-            -- The part of the list: only the favorites of the viewer, or all others.
+        -- The part of the list: only the favorites of the viewer, or all others.
         AND ($16::uuid[] IS NULL OR w.id = ANY($16::uuid[]))
         AND ($17::uuid[] IS NULL OR w.id NOT IN (SELECT unnest($17::uuid[])))
-            -- The search of the viewer.
+        -- The search of the viewer.
         AND ($18::uuid[] IS NULL OR w.id = ANY($18::uuid[]))
         AND ($19::uuid IS NULL OR w.owner_id = $19)
         AND ($20::uuid IS NULL OR w.owner_id <> $20)
