@@ -56,7 +56,7 @@ func MigrateWith(ctx context.Context, c Config) error {
 	}
 	if lacksLock(err) {
 		return fmt.Errorf(
-			"%w: a transaction, for example a backup, keeps a table locked that this migration changes; wait until it ends, then start the server again", err)
+			"%w: a transaction, for example a backup, keeps a table locked that this migration changes; wait until it ends (pg_stat_activity lists the transactions), then start the server again", err)
 	}
 	return err
 }
@@ -82,61 +82,95 @@ func (c Config) migrate(ctx context.Context, lockWait time.Duration) error {
 		return err
 	}
 	defer db.Close()
-	limited, err := c.openSQL(lockWait)
-	if err != nil {
-		return err
-	}
-	defer limited.Close()
 	if err := checkDatabase(ctx, db); err != nil {
 		return err
 	}
-	beside, err := provider(db)
+	unlock, err := lockMigrations(ctx, db)
 	if err != nil {
-		return err
+		return fmt.Errorf("wait for the server that migrates the database: %w", err)
 	}
-	inTransaction, err := provider(limited)
+	defer unlock()
+	beside, err := provider(db)
 	if err != nil {
 		return err
 	}
 	if newer, err := checkVersion(ctx, db, beside); newer || err != nil {
 		return err
 	}
-	var migrated bool
-	for {
-		p := inTransaction
-		if outside, err := nextOutsideTransaction(ctx, beside); err != nil {
-			return fmt.Errorf("migrate database: %w", err)
-		} else if outside {
-			p = beside
-		}
-		_, err := p.UpByOne(ctx)
-		if errors.Is(err, goose.ErrNoNextVersion) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("migrate database: %w", err)
-		}
-		migrated = true
+	pending, err := beside.HasPending(ctx)
+	if err != nil {
+		return fmt.Errorf("read the version of the schema: %w", err)
 	}
-	if migrated {
-		if _, err := db.ExecContext(ctx, "UPDATE schema_compatibility SET migrated_by = $1", codersdk.Version()); err != nil {
-			return fmt.Errorf("migrate database: %w", err)
+	if !pending {
+		return nil
+	}
+	limited, err := c.openSQL(lockWait)
+	if err != nil {
+		return err
+	}
+	defer limited.Close()
+	inTransaction, err := provider(limited)
+	if err != nil {
+		return err
+	}
+	if err := applyAll(ctx, inTransaction, beside); err != nil {
+		if failed, ok := errors.AsType[*goose.PartialError](err); ok {
+			return fmt.Errorf("migrate database to version %d: %w", failed.Failed.Source.Version, failed.Err)
 		}
+		return fmt.Errorf("migrate database: %w", err)
+	}
+	if _, err := db.ExecContext(ctx, "UPDATE schema_compatibility SET migrated_by = $1", codersdk.Version()); err != nil {
+		return fmt.Errorf("migrate database: %w", err)
 	}
 	return nil
 }
 
-// provider returns what migrates db, under a lock that all servers share.
+// applyAll applies each migration that the database lacks: with inTransaction those that run in a transaction, and the
+// others with beside.
+func applyAll(ctx context.Context, inTransaction, beside *goose.Provider) error {
+	for {
+		p := inTransaction
+		if outside, err := nextOutsideTransaction(ctx, beside); err != nil {
+			return err
+		} else if outside {
+			p = beside
+		}
+		if _, err := p.UpByOne(ctx); errors.Is(err, goose.ErrNoNextVersion) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// lockMigrations waits, up to five minutes, for the lock under which one server of the database migrates it. The
+// versions that run beside this one use the same lock.
+func lockMigrations(ctx context.Context, db *sql.DB) (unlock func(), err error) {
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+	if err != nil {
+		return nil, err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := locker.SessionLock(ctx, conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return func() {
+		locker.SessionUnlock(context.WithoutCancel(ctx), conn) //nolint:errcheck // the end of the connection unlocks too
+		conn.Close()
+	}, nil
+}
+
+// provider returns what migrates db. Callers hold the lock of lockMigrations.
 func provider(db *sql.DB) (*goose.Provider, error) {
 	dir, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return nil, err
 	}
-	locker, err := lock.NewPostgresSessionLocker()
-	if err != nil {
-		return nil, err
-	}
-	return goose.NewProvider(goose.DialectPostgres, db, dir, goose.WithSessionLocker(locker))
+	return goose.NewProvider(goose.DialectPostgres, db, dir)
 }
 
 // nextOutsideTransaction reports whether the next migration runs without a transaction.

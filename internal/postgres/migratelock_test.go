@@ -90,7 +90,7 @@ func TestMigrationThatNeverGetsTheLock(t *testing.T) {
 	}
 	defer postgres.SetLockWaits(time.Millisecond, time.Millisecond)()
 	err = postgres.Migrate(t.Context(), url)
-	for _, want := range []string{"version:31", "lock timeout", "a backup", "start the server again"} {
+	for _, want := range []string{"to version 31", "lock timeout", "a backup", "start the server again"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not contain %q: %v", want, err)
 		}
