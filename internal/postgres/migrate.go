@@ -56,7 +56,8 @@ func MigrateWith(ctx context.Context, c Config) error {
 	}
 	if lacksLock(err) {
 		return fmt.Errorf(
-			"%w: a transaction, for example a backup, keeps a table locked that this migration changes; wait until it ends (pg_stat_activity lists the transactions), then start the server again", err)
+			"%w: a transaction, for example a backup, keeps a table locked that this migration changes;"+
+				" wait until it ends (pg_stat_activity lists the transactions), then start the server again", err)
 	}
 	return err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/seed-2a7f8fe7/coder/internal/postgres/sqlc"
 )
 
@@ -22,6 +24,35 @@ func InBatches(ctx context.Context, del func() (int64, error)) (total int64, err
 		case <-ctx.Done():
 			return total, ctx.Err()
 		case <-time.After(time.Since(began)):
+		}
+	}
+}
+
+// PurgeEach calls page for the records that come after an ID, until none is left, and del in batches for each that is
+// deletable. It returns the number of rows that del deleted.
+func PurgeEach[R ~struct {
+	ID        uuid.UUID
+	Deletable bool
+}](ctx context.Context, page func(after uuid.UUID) ([]R, error), del func(id uuid.UUID) (int64, error)) (total int64, err error) {
+	for after := uuid.Nil; ; {
+		records, err := page(after)
+		if err != nil || len(records) == 0 {
+			return total, err
+		}
+		for _, r := range records {
+			record := struct {
+				ID        uuid.UUID
+				Deletable bool
+			}(r)
+			after = record.ID
+			if !record.Deletable {
+				continue
+			}
+			n, err := InBatches(ctx, func() (int64, error) { return del(record.ID) })
+			total += n
+			if err != nil {
+				return total, err
+			}
 		}
 	}
 }

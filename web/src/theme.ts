@@ -78,7 +78,10 @@ export const theme = createTheme({
 const tint = (name: string, percent: number) =>
   `color-mix(in srgb, var(--mantine-color-${name}-9), var(--mantine-color-dark-8) ${percent}%)`;
 
-/** Text colors with a contrast of at least 4.5:1, which WCAG AA requires. Mantine's defaults have less. */
+/**
+ * The colors of surfaces and borders by scheme, and text colors that have a contrast of at least 4.5:1 on these
+ * surfaces, which WCAG AA requires. Mantine's text colors have less.
+ */
 export const contrast: CSSVariablesResolver = () => {
   const light: Record<string, string> = {
     '--surface-raised': 'var(--mantine-color-white)',

@@ -92,9 +92,9 @@ export function StoppedWorkspace({ workspace, may }: Props) {
  */
 function NextStart({ workspace }: { workspace: Workspace }) {
   const { data } = useQuery(planAheadQuery(workspace));
-  const refused = data?.enabled && !data.planned_at;
-  const explained = useCanUpdateTemplate(refused ? workspace : undefined);
-  if (!data?.enabled || (refused && !explained)) return null;
+  const unplanned = data?.enabled && !data.planned_at;
+  const explained = useCanUpdateTemplate(unplanned ? workspace : undefined);
+  if (!data?.enabled || (unplanned && !explained)) return null;
   return (
     <Text size="sm" c="dimmed" ta="center" style={{ overflowWrap: 'anywhere' }}>
       {data.planned_at ? (

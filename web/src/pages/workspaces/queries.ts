@@ -79,7 +79,8 @@ export const buildParametersQuery = (build: string) =>
     staleTime: Number.POSITIVE_INFINITY,
   });
 
-/** Whether the next start of a stopped workspace is planned. The server plans at any time, so it is polled. */
+/** Whether the next start of a stopped workspace is planned. The server plans at any time, so it is polled,
+ * also while the page shows nothing to users who do not see the reason. */
 export const planAheadQuery = (workspace: Workspace) =>
   queryOptions({
     queryKey: ['workspace', workspace.owner_name, workspace.name, 'plan-ahead', workspace.latest_build.id],
