@@ -8,6 +8,7 @@ package agentapi
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -48,6 +49,9 @@ type Config struct {
 	// ExternalAuthChanges returns a channel that is signaled when a user's tokens at
 	// providers may have changed, and its release; nil signals nothing.
 	ExternalAuthChanges func(owner uuid.UUID) (<-chan struct{}, func())
+	// GitSeed opens the git mirror's copy of a repository that an agent's owner can read. Without create, it begins no
+	// copy. A nil seed means that the mirror has no current copy yet.
+	GitSeed func(ctx context.Context, ownerID, buildID uuid.UUID, url string, create bool) (GitSeed, error)
 	// Secrets serves the secrets of agents' owners; nil serves none.
 	Secrets Secrets
 	// Proxies are the workspace proxies, which open tunnels of their own.
@@ -63,6 +67,12 @@ type Config struct {
 	KeepAlive time.Duration
 	// Now is the clock of the certificates of tunnels; nil means time.Now.
 	Now func() time.Time
+}
+
+// GitSeed is a repository in the form of package seed of the git mirror.
+type GitSeed interface {
+	io.WriterTo
+	io.Closer
 }
 
 // Secrets returns the secrets that agents get.
@@ -103,6 +113,7 @@ func New(c Config) *API {
 	a.handle("GET "+me+"/gitsshkey", a.gitSSHKey)
 	a.handle("GET "+me+"/external-auth", a.externalAuth)
 	a.handle("GET "+me+"/gitauth", a.externalAuth) // the name that older agents use
+	a.handle("POST "+me+"/git-seed", a.gitSeed)
 	a.handle("PATCH "+me+"/app-status", a.patchAppStatus)
 	a.handle("GET "+me+"/reinit", a.reinit)
 	a.instanceRoutes()

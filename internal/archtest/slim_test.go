@@ -18,7 +18,7 @@ var slim = []string{
 	"internal/rule/picture", // what codersdk accepts as icons
 	"internal/lifecycle",    // waits and loops, as in all processes
 	"internal/clock",        // the server's, by which certificates are checked
-	"internal/agent/instanceid", "internal/agent/environ", "internal/cli/command", "internal/cli/agentcmd", "internal/cli/externalauth", "internal/option", "internal/cli/section", "internal/cli/terminal",
+	"internal/agent/instanceid", "internal/agent/environ", "internal/cli/command", "internal/cli/agentcmd", "internal/cli/externalauth", "internal/cli/gitcmd", "internal/gitmirror/clone", "internal/gitmirror/seed", "internal/option", "internal/cli/section", "internal/cli/terminal",
 }
 
 var slimModules = []string{

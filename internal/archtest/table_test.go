@@ -14,7 +14,7 @@ var tiers = []tier{
 	{1, "contracts", []string{"api/..."}, []string{"codersdk", "api/..."}},
 	{2, "mechanisms", []string{
 		"internal/download/...", "internal/webhook",
-		"internal/access", "internal/archive", "internal/calendar", "internal/clock", "internal/devcontainer", "internal/echo", "internal/filelock", "internal/gitauth/...", "internal/initscript", "internal/instance", "internal/lifecycle", "internal/listen", "internal/mail", "internal/mcp/...", "internal/netcheck", "internal/notify", "internal/oauthclient", "internal/option",
+		"internal/access", "internal/archive", "internal/calendar", "internal/clock", "internal/devcontainer", "internal/echo", "internal/filelock", "internal/gitauth/...", "internal/gitmirror", "internal/gitmirror/clone", "internal/gitmirror/seed", "internal/initscript", "internal/instance", "internal/lifecycle", "internal/listen", "internal/mail", "internal/mcp/...", "internal/netcheck", "internal/notify", "internal/oauthclient", "internal/option",
 		"internal/postgres", "internal/postgres/embedded", "internal/postgres/rds", "internal/postgres/sqlc", "internal/pty", "internal/redact", "internal/scaletest", "internal/updatecheck", "internal/vt", "internal/sshd", "internal/startup", "internal/supportbundle", "internal/switchboard",
 		"internal/tracing/...",
 		"internal/telemetry", "internal/terraform/...", "internal/tfprovider/...", "internal/tunnel/...", "internal/sysstat", "internal/ptybridge", "internal/replicatoken", "examples",
@@ -38,7 +38,7 @@ var tiers = []tier{
 	{5, "processes", []string{"internal/agent/...", "internal/operator/...", "internal/provisionerd/...", "internal/server/...", "internal/wsproxy/..."}, []string{"codersdk", "api/...", "internal/lifecycle", "internal/option", "internal/telemetry", "internal/tracing"}},
 	{6, "commands", []string{"internal/cli/...", "cmd/..."}, []string{"codersdk", "api/...", "internal/option", "internal/rule/...",
 		"internal/cli/command", "internal/cli/autostart", "internal/cli/build", "internal/cli/section", "internal/cli/terminal"}},
-	{7, "proving", []string{"internal/agenttest", "internal/archtest", "internal/bench/...", "internal/clienttest", "internal/contracttest/...", "internal/enginetest", "internal/mirror/registrytest", "internal/otlptest", "internal/postgrestest/...", "internal/servertest", "internal/smtptest", "internal/testport", "internal/testtar", "internal/testwait", "e2e", "web", "web/icons"}, []string{"./..."}},
+	{7, "proving", []string{"internal/agenttest", "internal/archtest", "internal/bench/...", "internal/clienttest", "internal/contracttest/...", "internal/enginetest", "internal/gitmirror/hosttest", "internal/mirror/registrytest", "internal/otlptest", "internal/postgrestest/...", "internal/servertest", "internal/smtptest", "internal/testport", "internal/testtar", "internal/testwait", "e2e", "web", "web/icons"}, []string{"./..."}},
 }
 
 // exceptions are imports beyond those of the tier, each with its reason.
@@ -123,6 +123,10 @@ var exceptions = map[string]map[string]string{
 	"internal/rule/ociregistry":    {"internal/rule/providermirror": "the archives that it describes"},
 	"internal/httpapi/mirrorapi":   {"internal/httpapi/ratelimit": "requests of OCI clients", "internal/mirror": "what it serves", "internal/rule/ociregistry": "its documents", "internal/rule/providermirror": "its types"},
 	"internal/server/mirror":       {"./...": "it assembles its group"},
+	// The git mirror.
+	"internal/gitmirror":        {"internal/filelock": "one process has a directory"},
+	"internal/gitmirror/clone":  {"internal/gitmirror/seed": "the form in which copies are sent"},
+	"internal/server/gitmirror": {"./...": "it assembles its group"},
 	// Insights.
 	"internal/httpapi/insightapi": {"internal/insight/breakdown": "what it serves"},
 	"internal/server/insights":    {"./...": "it assembles its group"},
@@ -141,7 +145,8 @@ var exceptions = map[string]map[string]string{
 	"internal/operator/provisioner":  {"internal/operator/podspec": "the shape of pods", "internal/operator/apply": "how objects come about", "internal/operator/coderclient": "the server", "internal/operator/reconcile": "what rounds have in common"},
 	// A family imports no other; each process is linked by one of them only.
 	"internal/cli/externalauth":  {"internal/agent": "the agent's credentials", "internal/agent/instanceid": "proof of the instance", "internal/gitauth": "what git asks"},
-	"internal/cli/agentcmd":      {"internal/cli/externalauth": "a command of it", "internal/agent": "the agent it starts", "internal/gitauth": "what git asks", "internal/startup": "what sync asks", "internal/sysstat": "what stat shows", "internal/netcheck": "the network of the workspace"},
+	"internal/cli/gitcmd":        {"internal/gitauth": "what git asks", "internal/gitmirror/clone": "clones"},
+	"internal/cli/agentcmd":      {"internal/cli/externalauth": "a command of it", "internal/agent": "the agent it starts", "internal/cli/gitcmd": "commands of it", "internal/startup": "what sync asks", "internal/sysstat": "what stat shows", "internal/netcheck": "the network of the workspace"},
 	"internal/cli/provisioner":   {"internal/provisionerd": "the provisioner it starts", "internal/provisionerd/engines": "its engines", "internal/terraform": "their configuration", "internal/telemetry": "its log and metrics", "internal/tracing/otlp": "its traces"},
 	"internal/cli/remote":        {"internal/tunnel": "clients are a tunnel's other end", "internal/netcheck": "what netcheck prints"},
 	"internal/cli/scale":         {"internal/scaletest": "the load that its commands create"},
@@ -184,7 +189,7 @@ var confined = map[string][]string{
 	"golang.org/x/oauth2":                        {"internal/login", "internal/oauthclient", "internal/externalauth"},
 	"k8s.io":                                     {"internal/operator", "api/aggregation", "api/v1alpha1", "cmd/coder-operator"},
 	"sigs.k8s.io":                                {"internal/operator", "cmd/coder-operator"},
-	"net/http":                                   {"internal/clock", "internal/oauthclient", "internal/externalauth", "internal/operator", "codersdk", "internal/agentapi", "internal/appproxy", "internal/download", "internal/instance", "internal/httpapi", "internal/listen", "internal/mirror/registrytest", "internal/terraform", "internal/provisionapi", "internal/telemetry", "internal/login", "internal/server", "internal/provisionerd", "internal/agent", "internal/startup", "internal/gitauth", "internal/agenttest", "internal/cli/command", "internal/cli/support", "internal/supportbundle", "internal/tunnel", "internal/switchboard", "internal/wsproxy", "internal/bench", "internal/scaletest", "internal/updatecheck", "internal/webhook", "internal/notification/webpush", "internal/otlptest", "web", "web/icons"},
+	"net/http":                                   {"internal/clock", "internal/oauthclient", "internal/externalauth", "internal/operator", "codersdk", "internal/agentapi", "internal/appproxy", "internal/download", "internal/instance", "internal/httpapi", "internal/listen", "internal/mirror/registrytest", "internal/gitmirror/clone", "internal/gitmirror/hosttest", "internal/terraform", "internal/provisionapi", "internal/telemetry", "internal/login", "internal/server", "internal/provisionerd", "internal/agent", "internal/startup", "internal/gitauth", "internal/agenttest", "internal/cli/command", "internal/cli/support", "internal/supportbundle", "internal/tunnel", "internal/switchboard", "internal/wsproxy", "internal/bench", "internal/scaletest", "internal/updatecheck", "internal/webhook", "internal/notification/webpush", "internal/otlptest", "web", "web/icons"},
 }
 
 // Budgets of hand-written code outside of tests.

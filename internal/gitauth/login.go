@@ -117,7 +117,7 @@ func (a *Asker) request(ctx context.Context, remote string, listen bool) (coders
 			return got, err
 		}
 	}
-	c, err := self(a.Env)
+	c, err := Client(a.Env)
 	if err != nil {
 		return codersdk.ExternalAuthResponse{}, err
 	}

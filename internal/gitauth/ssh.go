@@ -79,9 +79,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// self returns a client with the agent's token from the environment of a
-// session.
-func self(env []string) (*codersdk.Client, error) {
+// Client returns a client of the server with the agent's token, from the environment of a session.
+func Client(env []string) (*codersdk.Client, error) {
 	u, err := url.Parse(variable(env, "CODER_AGENT_URL"))
 	token := variable(env, "CODER_AGENT_TOKEN")
 	if err != nil || u.Host == "" || token == "" {
@@ -107,7 +106,7 @@ func get(ctx context.Context, c *codersdk.Client, path string, q url.Values, out
 
 // ownerKey requests the private key from the server.
 func ownerKey(ctx context.Context, env []string) (string, error) {
-	c, err := self(env)
+	c, err := Client(env)
 	if err != nil {
 		return "", err
 	}

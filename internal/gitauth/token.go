@@ -11,7 +11,7 @@ import (
 // Token requests the owner's token at a provider from the server, which validates it. If the owner must
 // link the provider first, page is the address for that, and the token is empty.
 func Token(ctx context.Context, env []string, id string) (got codersdk.ExternalAuthResponse, err error) {
-	c, err := self(env)
+	c, err := Client(env)
 	if err != nil {
 		return got, err
 	}

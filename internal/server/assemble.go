@@ -19,6 +19,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/server/directory"
 	"github.com/seed-2a7f8fe7/coder/internal/server/external"
 	"github.com/seed-2a7f8fe7/coder/internal/server/gallery"
+	"github.com/seed-2a7f8fe7/coder/internal/server/gitmirror"
 	"github.com/seed-2a7f8fe7/coder/internal/server/insights"
 	"github.com/seed-2a7f8fe7/coder/internal/server/mirror"
 	"github.com/seed-2a7f8fe7/coder/internal/server/network"
@@ -52,6 +53,7 @@ type groups struct {
 	notifications *notifications.Group
 	programs      *programs.Group
 	mirror        *mirror.Group
+	gitMirror     *gitmirror.Group
 }
 
 // assemble creates the groups and starts their services, in order.
@@ -84,6 +86,7 @@ func (s *Server) assemble(ctx context.Context, ln *listen.Listeners) error {
 	services = append(services, g.plans.Services()...)
 	services = append(services, g.apps.Services()...)
 	services = append(services, g.network.Services()...)
+	services = append(services, g.gitMirror.Services()...)
 	services = append(services, g.agents.Services()...)
 	services = append(services, lifecycle.Named{Name: "provisioner connections", Service: g.provisioning.API})
 	s.records = s.kinds(g)
@@ -121,6 +124,7 @@ func (s *Server) groups(ctx context.Context) (g groups, err error) {
 	if g.external, err = external.New(ctx, b, s.c.External, g.sessions.Identity); err != nil {
 		return g, err
 	}
+	g.gitMirror = gitmirror.New(b, s.c.GitMirror, g.external.AgentToken)
 	g.directory = directory.New(b, s.c.Directory, g.sessions.Identity, g.sessions.Organizations)
 	g.secrets = secrets.New(b, s.c.Secrets, g.sessions.Identity)
 	limits := oauth2.Lifetimes{User: s.c.Sessions.MaxTokenLifetime, Admin: s.c.Sessions.MaxAdminLifetime}
@@ -143,6 +147,7 @@ func (s *Server) groups(ctx context.Context) (g groups, err error) {
 		ConnectionRetention: s.c.Retention.ConnectionLogs,
 		ExternalAuth:        g.external.AgentToken,
 		ExternalAuthChanges: g.external.Links.Changes,
+		GitSeed:             g.gitMirror.Seed,
 		Secrets:             g.secrets,
 		Identity:            g.sessions.Identity, Apps: g.apps.Apps, Proxies: g.network.Proxies,
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/server/database"
 	"github.com/seed-2a7f8fe7/coder/internal/server/directory"
 	"github.com/seed-2a7f8fe7/coder/internal/server/external"
+	"github.com/seed-2a7f8fe7/coder/internal/server/gitmirror"
 	"github.com/seed-2a7f8fe7/coder/internal/server/mirror"
 	"github.com/seed-2a7f8fe7/coder/internal/server/network"
 	"github.com/seed-2a7f8fe7/coder/internal/server/notifications"
@@ -44,6 +45,7 @@ type Config struct {
 	Secrets       secrets.Config
 	Provisioning  provisioning.Config
 	Mirror        mirror.Config
+	GitMirror     gitmirror.Config
 	Workspaces    workspaces.Config
 	Apps          apps.Config
 	Observability observability.Config
@@ -98,7 +100,7 @@ func (c *Config) check() error {
 	}
 	for _, check := range []func() error{
 		c.Provisioning.Check, c.Network.Check, c.Observability.Check, c.Workspaces.Check, c.Database.Check, c.Retention.Check, c.Notifications.Check,
-		c.Mirror.Check, c.Pages.check,
+		c.Mirror.Check, c.GitMirror.Check, c.Pages.check,
 	} {
 		if err := check(); err != nil {
 			return err

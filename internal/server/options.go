@@ -10,8 +10,8 @@ import (
 // belong to no group. A leading ~ in a path means home.
 func (c *Config) Options(home string) []*option.Option {
 	return slices.Concat(
-		c.Network.Options(), c.Database.Options(home), c.Provisioning.Options(), c.Mirror.Options(), c.Sessions.Options(), c.External.Options(),
-		c.Directory.Options(),
+		c.Network.Options(), c.Database.Options(home), c.Provisioning.Options(), c.Mirror.Options(), c.GitMirror.Options(), c.Sessions.Options(),
+		c.External.Options(), c.Directory.Options(),
 		c.OAuth2.Options(), c.Secrets.Options(),
 		c.Notifications.Options(), c.Retention.Options(),
 		c.Observability.Options(), c.Apps.Options(), c.Workspaces.Options(),

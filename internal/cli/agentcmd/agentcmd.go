@@ -11,7 +11,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/agent"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/command"
 	"github.com/seed-2a7f8fe7/coder/internal/cli/externalauth"
-	"github.com/seed-2a7f8fe7/coder/internal/gitauth"
+	"github.com/seed-2a7f8fe7/coder/internal/cli/gitcmd"
 	"github.com/seed-2a7f8fe7/coder/internal/netcheck"
 	"github.com/seed-2a7f8fe7/coder/internal/option"
 )
@@ -20,7 +20,7 @@ import (
 // experimental commands of other packages.
 func Commands(a *command.Run, experimental ...*command.Command) []*command.Command {
 	return []*command.Command{
-		agentCommand(a), gitsshCommand(a), statCommand(a), dotfilesCommand(a), expCommand(a, experimental), execCommand(a),
+		agentCommand(a), gitcmd.SSHCommand(a), statCommand(a), dotfilesCommand(a), gitcmd.Command(a), expCommand(a, experimental), execCommand(a),
 		externalauth.AskpassCommand(a), externalauth.Command(a),
 	}
 }
@@ -66,22 +66,6 @@ func agentCommand(a *command.Run) *command.Command {
 				}()
 			}
 			return ag.Run(ctx)
-		},
-	}
-}
-
-// gitsshCommand returns the command that GIT_SSH_COMMAND names inside a
-// workspace.
-func gitsshCommand(a *command.Run) *command.Command {
-	return &command.Command{
-		Name: "gitssh", Args: "<ssh arguments>", Min: 1, Max: -1, StopAt: 1, Hidden: true,
-		Short: "Run ssh for git with the workspace owner's key",
-		Run: func(ctx context.Context, args []string) error {
-			code, err := gitauth.SSH(ctx, a.Environ(), args, a.Stdin, a.Raw, a.RawErr)
-			if err == nil && code != 0 {
-				return command.ExitStatus(code)
-			}
-			return err
 		},
 	}
 }

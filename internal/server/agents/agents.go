@@ -42,6 +42,8 @@ type Config struct {
 	// may have changed, and its release.
 	ExternalAuthChanges func(owner uuid.UUID) (<-chan struct{}, func())
 
+	// GitSeed opens copies of git repositories for agents.
+	GitSeed func(ctx context.Context, ownerID, buildID uuid.UUID, url string, create bool) (agentapi.GitSeed, error)
 	// Secrets serves the secrets of agents' owners.
 	Secrets agentapi.Secrets
 
@@ -96,7 +98,7 @@ func New(ctx context.Context, b *base.Base, c Config) (*Group, error) {
 	g.API = agentapi.New(agentapi.Config{
 		Instances: instances, BrowserOnly: c.BrowserOnly, Log: b.Logger("agentapi"), Presence: g.Presence, Board: g.Board, Authority: authority,
 		Identity: c.Identity, ExternalAuth: c.ExternalAuth, ExternalAuthChanges: c.ExternalAuthChanges,
-		Secrets: c.Secrets, Apps: c.Apps, Connections: g.Connections, Proxies: c.Proxies, Now: b.Now,
+		GitSeed: c.GitSeed, Secrets: c.Secrets, Apps: c.Apps, Connections: g.Connections, Proxies: c.Proxies, Now: b.Now,
 	})
 	return g, nil
 }
