@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/cgi"
@@ -28,6 +29,7 @@ import (
 	"github.com/seed-2a7f8fe7/coder/internal/echo"
 	"github.com/seed-2a7f8fe7/coder/internal/externalauth"
 	"github.com/seed-2a7f8fe7/coder/internal/server"
+	"github.com/seed-2a7f8fe7/coder/internal/server/gitmirror"
 	"github.com/seed-2a7f8fe7/coder/internal/servertest"
 	"github.com/seed-2a7f8fe7/coder/internal/testwait"
 	"github.com/seed-2a7f8fe7/coder/internal/tfprovider"
@@ -147,7 +149,9 @@ func TestExternalAuth(t *testing.T) {
 	h := newGitHost(t)
 	remote, err := url.Parse(h.git.URL)
 	must(t, err)
+	t.Setenv("GIT_SSL_NO_VERIFY", "1") // for the git mirror
 	s := servertest.Start(t, func(c *server.Config) {
+		c.GitMirror = gitmirror.Config{Enable: true, MaxBytes: 1 << 30}
 		c.External.Providers = []externalauth.Provider{{ClientSecret: "secret", ExternalAuthConfig: codersdk.ExternalAuthConfig{
 			ID: "git", Type: "gitea", ClientID: "id", AuthURL: h.URL + "/authorize", TokenURL: h.URL + "/token", ValidateURL: h.URL + "/user",
 			Regex: "^https://" + remote.Host, DisplayName: "Git host",
@@ -256,6 +260,27 @@ func startWaitsForLink(t *testing.T, s *servertest.Server) {
 	}
 }
 
+// seedFor requests a repository from the git mirror as an agent.
+func seedFor(t *testing.T, s *servertest.Server, token, remote string, want int) {
+	t.Helper()
+	c := codersdk.New(s.AccessURL())
+	c.SessionToken = token
+	testwait.Until(t, "the mirror answers", func() bool {
+		resp, err := c.Request(t.Context(), http.MethodPost, "/workspaceagents/me/git-seed", nil, map[string]any{"url": remote, "create": true})
+		must(t, err)
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		must(t, err)
+		if resp.StatusCode == http.StatusAccepted {
+			return false
+		}
+		if resp.StatusCode != want || strings.Contains(string(b), "token-") {
+			t.Errorf("%s from the mirror: %s %.300q", remote, resp.Status, b)
+		}
+		return true
+	})
+}
+
 // gitInWorkspace clones, pushes and fetches in the workspace with the agent's token, whose owner has no link
 // at first.
 func gitInWorkspace(t *testing.T, s *servertest.Server, h *gitHost, token string) {
@@ -300,10 +325,15 @@ func gitInWorkspace(t *testing.T, s *servertest.Server, h *gitHost, token string
 		t.Fatalf("git clone without the socket: %v\n%s", err, out)
 	}
 
+	seedFor(t, s, token, h.git.URL+"/project.git", http.StatusOK)
+
 	// A login in the middle: git waits for it.
 	if _, err := s.Client.DeleteExternalAuth(t.Context(), "git"); err != nil {
 		t.Fatal(err)
 	}
+	seedFor(t, s, token, h.git.URL+"/project.git", http.StatusNotFound)
+	seedFor(t, s, token, "https://other.invalid/project.git", http.StatusNotFound)
+	seedFor(t, s, uuid.NewString(), h.git.URL+"/project.git", http.StatusUnauthorized)
 	done := make(chan string, 1)
 	go func() {
 		out, err := git(nil, "clone", h.git.URL+"/project.git", "waiting")

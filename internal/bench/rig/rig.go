@@ -39,8 +39,9 @@ const patience = 2 * time.Minute
 
 // Config configures a Rig.
 type Config struct {
-	Binary string // path of the coder binary
-	Dir    string // directory for all data
+	Binary string   // path of the coder binary
+	Dir    string   // directory for all data
+	Env    []string // more variables of all processes
 	// PostgresURL is the URL of the database, "" for the built-in one.
 	PostgresURL string
 	// Address, Metrics and Pprof are the addresses of the server; "" means free ones.
@@ -73,6 +74,7 @@ func New(ctx context.Context, c Config) (*Rig, error) {
 	r := &Rig{Config: c, Client: codersdk.New(u)}
 	r.env = append(os.Environ(), "HOME="+c.Dir, "CODER_CONFIG_DIR="+filepath.Join(c.Dir, "config"), "CODER_CACHE_DIRECTORY="+filepath.Join(c.Dir, "cache"),
 		"CODER_URL="+u.String(), "CODER_PROVISIONER_DAEMON_PSK="+psk)
+	r.env = append(r.env, c.Env...)
 	if r.log, err = os.Create(filepath.Join(c.Dir, "server.log")); err != nil {
 		return nil, err
 	}

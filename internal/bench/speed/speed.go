@@ -36,6 +36,7 @@ var measurements = []measurement{
 	{"pick-up", func(ctx context.Context, c Config) ([]figure.Row, error) { return bench.PickUp(ctx, c.Coder) }},
 	{"claim", deployed(claimRows, 2)},
 	{"form", deployed(formRows, 1)},
+	{"clone", cloneRows},
 }
 
 // deployed returns a measurement with a server and a provisioner of its own, with a number of slots.
