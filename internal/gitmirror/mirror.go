@@ -92,10 +92,11 @@ func (m *Mirror) Stop(context.Context) error {
 	m.work.Wait()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.lock == nil {
+	lock := m.lock
+	if m.lock = nil; lock == nil {
 		return nil
 	}
-	return m.lock.Close()
+	return lock.Close()
 }
 
 // Remote is a repository at its host, with the credentials of a user. Without a password, the user is anonymous.
@@ -214,6 +215,9 @@ func (m *Mirror) open(ctx context.Context, r Remote, create bool) (*Seed, error)
 func (m *Mirror) copyOf(remote string) (*replica, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.ctx.Err() != nil {
+		return nil, errStopping()
+	}
 	if m.lock == nil {
 		if err := m.begin(); err != nil {
 			m.c.Log.Warn("the git mirror cannot use its directory", "dir", m.c.Dir, "error", err)
@@ -229,6 +233,8 @@ func (m *Mirror) copyOf(remote string) (*replica, error) {
 	}
 	return one, nil
 }
+
+func errStopping() error { return codersdk.Errorf(codersdk.CodeUnavailable, "The server is stopping") }
 
 // begin locks the directory and reads the copies that it has.
 func (m *Mirror) begin() error {
@@ -265,7 +271,7 @@ func (m *Mirror) update(one *replica, r Remote) (done <-chan struct{}, err error
 			(pause - since).Round(time.Second))
 	}
 	if m.ctx.Err() != nil {
-		return nil, codersdk.Errorf(codersdk.CodeUnavailable, "The server is stopping")
+		return nil, errStopping()
 	}
 	running := make(chan struct{})
 	one.updating = running

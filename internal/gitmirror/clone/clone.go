@@ -27,7 +27,7 @@ type Clone struct {
 
 	Env    []string         // of git
 	Client *codersdk.Client // with the token of the agent; nil: without the mirror
-	Out    io.Writer        // what people read
+	Out    io.Writer        // what users read
 	// Complete starts a process that completes the history of a repository.
 	Complete func(dir string) error
 }

@@ -2,6 +2,8 @@
 package hosttest
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -20,7 +22,7 @@ type Host struct {
 	dir string
 
 	mu       sync.Mutex
-	readers  map[string][]string // by repository; none: everybody
+	readers  map[string][]string // by repository; none: every user
 	passed   map[string]string   // passwords by user
 	requests int                 // for objects
 	hold     chan struct{}       // holds requests for objects back until it is closed; nil: none
@@ -44,11 +46,10 @@ func New(t testing.TB) *Host {
 		h.mu.Lock()
 		readers, private := h.readers[name]
 		known := user != "" && h.passed[user] == password
-		hold := h.hold
-		if strings.HasSuffix(r.URL.Path, "/git-upload-pack") {
+		var hold chan struct{}
+		if fetches(r) {
 			h.requests++
-		} else {
-			hold = nil
+			hold = h.hold
 		}
 		h.mu.Unlock()
 		if user != "" && !known || private && !slices.Contains(readers, user) {
@@ -69,7 +70,17 @@ func New(t testing.TB) *Host {
 	return h
 }
 
-// Create creates a repository with a commit on main, for the named users; without a name, for everybody. It returns
+// fetches reports whether a request is for objects, not only for refs.
+func fetches(r *http.Request) bool {
+	if !strings.HasSuffix(r.URL.Path, "/git-upload-pack") {
+		return false
+	}
+	b, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(b))
+	return err == nil && !bytes.Contains(b, []byte("command=ls-refs")) // short requests are not compressed
+}
+
+// Create creates a repository with a commit on main, for the named users; without a name, for every user. It returns
 // its URL.
 func (h *Host) Create(t testing.TB, name string, readers ...string) string {
 	t.Helper()
@@ -115,14 +126,14 @@ func (h *Host) Run(t testing.TB, name string, args ...string) string {
 	return Git(t, filepath.Join(h.dir, name), args...)
 }
 
-// Requests returns how often objects or refs were requested.
+// Requests returns how often objects were requested.
 func (h *Host) Requests() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.requests
 }
 
-// Hold holds requests for objects and refs back until release is called.
+// Hold holds requests for objects back until release is called.
 func (h *Host) Hold() (release func()) {
 	held := make(chan struct{})
 	h.mu.Lock()

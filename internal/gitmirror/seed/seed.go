@@ -1,6 +1,6 @@
 // Package seed is the form in which a server sends a git repository to a workspace: its refs, and its packs with their
-// indexes as the server stores them. Whoever receives a seed only stores the files, while a clone computes the index
-// of what it receives.
+// indexes as the server stores them. A workspace only stores the files of a seed, while a clone computes the index of
+// what it receives.
 //
 // A seed is a tar archive. Its first entry, refs.json, is a Repository. The packs follow, each before its index.
 package seed
