@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -122,6 +123,37 @@ func TestScriptsDataIsPrivate(t *testing.T) {
 	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleReady)
 	testwait.Until(t, "it said where", func() bool { return strings.Contains(logText(t, h, a.ID), "at /") })
 	if text := logText(t, h, a.ID); strings.Contains(text, dir) {
+		t.Errorf("%s", text)
+	}
+}
+
+// A profile that sets PATH, as that of Debian does, hides neither the agent's program nor those that scripts install.
+func TestScriptFindsPrograms(t *testing.T) {
+	h := agenttest.New(t)
+	u, _ := h.Serve("")
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".profile"), []byte("PATH=/usr/bin:/bin\nFROM_PROFILE=yes\ngreet() { echo hello; }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const script = `set -e
+echo '#!/bin/sh' > "$CODER_SCRIPT_BIN_DIR/tool"
+chmod +x "$CODER_SCRIPT_BIN_DIR/tool"
+tool
+%s -test.list=nothing > /dev/null
+echo "$FROM_PROFILE $# $(basename "$0") $(greet)"
+exit 3
+`
+	a := h.Workspace("ws", func(p *provisioner.Agent) {
+		p.Scripts = []*provisioner.Script{{DisplayName: "Start", RunOnStart: true, Script: fmt.Sprintf(script, filepath.Base(exe))}}
+	})
+	process(t, u, a.Token, func(c *agent.Config) { c.Env = append(c.Env, "HOME="+home) })
+	reaches(t, h, a.ID, codersdk.WorkspaceAgentLifecycleStartError)
+	testwait.Until(t, "the script ends", func() bool { return strings.Contains(logText(t, h, a.ID), "exit code") })
+	if text := logText(t, h, a.ID); !strings.Contains(text, "yes 0 script hello") || !strings.Contains(text, "exit code 3") {
 		t.Errorf("%s", text)
 	}
 }

@@ -100,9 +100,9 @@ func (l *life) command(text string, env []string) (cmd *exec.Cmd, cleanUp func()
 	case err == nil && args != nil:
 		args = append(args, filepath.Join(dir, "script"))
 	case err == nil:
-		args = append(loginShell(), filepath.Join(dir, "script"))
+		args = inLoginShell(`. "$0"`, filepath.Join(dir, "script"))
 	case args == nil && len(text) <= maxArgument:
-		args = append(loginShell(), "-c", text)
+		args = inLoginShell(text, "script")
 	default:
 		cleanUp()
 		return nil, nil, err
@@ -131,14 +131,23 @@ func interpreter(text string) []string {
 	return words
 }
 
-// loginShell returns the words that run a file in a login shell.
-func loginShell() []string {
-	for _, name := range []string{"bash", "sh"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return []string{path, "-l"}
+// restorePath adds what environ.Environment has in PATH again after the profiles, which may set PATH.
+const restorePath = `PATH="${CODER_SCRIPT_BIN_DIR:+$CODER_SCRIPT_BIN_DIR:}$PATH${1:+:$1}"; export PATH; shift` + "\n"
+
+// inLoginShell returns the words that run commands in a login shell, in which $0 is name.
+func inLoginShell(commands, name string) []string {
+	shell := "/bin/sh"
+	for _, s := range []string{"bash", "sh"} {
+		if path, err := exec.LookPath(s); err == nil {
+			shell = path
+			break
 		}
 	}
-	return []string{"/bin/sh", "-l"}
+	own := ""
+	if exe, err := os.Executable(); err == nil {
+		own = filepath.Dir(exe)
+	}
+	return []string{shell, "-l", "-c", restorePath + commands, name, own}
 }
 
 // workDir returns the working directory of scripts.
