@@ -46,7 +46,7 @@ func TestGitMirror(t *testing.T) {
 		t.Errorf("the second clone: %s", out)
 	}
 	serve()
-	if out := inside("coder git clone " + url + " third && git -C third log --format=%s"); strings.Contains(out, "background") || strings.Contains(out, "not used") {
+	if out := inside("coder git clone " + url + " third && git -C third log --format=%s"); !strings.Contains(out, "from the git mirror") {
 		t.Errorf("the clone after a crash: %s", out)
 	}
 	if n := host.Requests() - before; n != 0 {

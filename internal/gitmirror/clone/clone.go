@@ -82,6 +82,17 @@ func (c *Clone) Run(ctx context.Context) error {
 	return c.Complete(dir)
 }
 
+// explain prints why the mirror is not used, unless there is none.
+func (c *Clone) explain(err error) {
+	switch {
+	case errors.Is(err, errNoMirror):
+	case errors.Is(err, errUpdating):
+		fmt.Fprintf(c.Out, "The git mirror does not have %s yet\n", c.URL)
+	default:
+		fmt.Fprintf(c.Out, "The git mirror is not used: %v\n", err)
+	}
+}
+
 // directory returns the absolute path of the files.
 func (c *Clone) directory() (string, error) {
 	name := c.Dir
@@ -115,6 +126,7 @@ func (c *Clone) cloned(ctx context.Context, dir string) (bool, error) {
 func (c *Clone) fill(ctx context.Context, dir string) (whole bool, err error) {
 	r, err := c.fromMirror(ctx, dir)
 	if err == nil {
+		fmt.Fprintf(c.Out, "Received %s from the git mirror\n", c.URL)
 		return true, c.checkOut(ctx, dir, r)
 	}
 	if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil { // what fromMirror stored before it failed
@@ -123,9 +135,7 @@ func (c *Clone) fill(ctx context.Context, dir string) (whole bool, err error) {
 	if ctx.Err() != nil {
 		return false, err
 	}
-	if !errors.Is(err, errNoMirror) {
-		fmt.Fprintf(c.Out, "The mirror is not used: %v\n", err)
-	}
+	c.explain(err)
 	args := []string{"-c", "advice.detachedHead=false", "clone", "--depth=1"}
 	if c.Branch != "" {
 		args = append(args, "--branch="+c.Branch)
@@ -144,7 +154,7 @@ func (c *Clone) fill(ctx context.Context, dir string) (whole bool, err error) {
 var errNoMirror = errors.New("no mirror has this repository")
 
 // errUpdating is the error while the mirror updates its copy.
-var errUpdating = errors.New("it does not have the repository yet")
+var errUpdating = errors.New("the git mirror does not have the repository yet")
 
 // fromMirror creates a repository at dir with the packs of the mirror's copy.
 func (c *Clone) fromMirror(ctx context.Context, dir string) (seed.Repository, error) {

@@ -124,8 +124,8 @@ func TestRun(t *testing.T) {
 		}{
 			{"without a mirror", nil, 0, "is complete after"},
 			{"first", client, 0, "is complete after"},
-			{"second", client, 0, "Cloned into"},
-			{"interrupted", client, 3000, "The mirror is not used"},
+			{"second", client, 0, "from the git mirror"},
+			{"interrupted", client, 3000, "The git mirror is not used"},
 		} {
 			cut.Store(c.cut)
 			dir := filepath.Join(root, c.name)

@@ -26,9 +26,7 @@ func (c *Clone) History(ctx context.Context, dir string) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		if !errors.Is(err, errNoMirror) {
-			fmt.Fprintf(c.Out, "The mirror is not used: %v\n", err)
-		}
+		c.explain(err)
 		if err := c.git(ctx, dir, "fetch", "--quiet", "--unshallow", "--tags", "origin"); err != nil {
 			return err
 		}
