@@ -10,8 +10,7 @@ import { queries } from './api/queries';
 import { newVersionQuery } from './api/newVersion';
 import { Dialogs } from './components/dialogs';
 import { preloadComponents } from './components/lazyComponent';
-import { beginFirstPage, endFirstPage } from './lib/firstPage';
-import { whenIdle } from './lib/whenIdle';
+import { beginFirstPage } from './lib/firstPage';
 import { nonce } from './nonce';
 import { router } from './router';
 import { contrast, theme } from './theme';
@@ -24,18 +23,10 @@ addEventListener('vite:preloadError', () => void queries.fetchQuery(newVersionQu
 const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no #root');
 const isLoading = () => queries.isFetching({ predicate: (query) => query.state.status === 'pending' }) > 0;
-let preloaded = false;
-beginFirstPage();
 queries.getQueryCache().subscribe(() => {
   root.ariaBusy = String(isLoading()); // until the page has its first data
-  if (preloaded || isLoading()) return;
-  whenIdle(() => {
-    if (preloaded || isLoading()) return;
-    preloaded = true;
-    endFirstPage();
-    void preloadComponents();
-  });
 });
+beginFirstPage(isLoading, () => void preloadComponents());
 createRoot(root).render(
   <StrictMode>
     <MantineProvider theme={theme} cssVariablesResolver={contrast} defaultColorScheme="auto" getStyleNonce={nonce}>

@@ -19,7 +19,7 @@ const checks = {
 
 export type Permission = keyof typeof checks;
 
-const permissionsQuery = queryOptions({
+export const permissionsQuery = queryOptions({
   queryKey: ['permissions'],
   queryFn: () => api.post('/authcheck', { body: { checks } as unknown as Schema<'AuthorizationRequest'> }),
   staleTime: 300_000,

@@ -10,14 +10,32 @@ const patience = 3_000;
 let loading = false;
 const watchers = new Set<() => void>();
 
-/** Makes the rest wait. */
-export function beginFirstPage(): void {
+/**
+ * Makes the rest wait until a frame has displayed the first page with its data, or for the longest time. Then calls f.
+ * A tab in the background has no frames, so there f waits until the user opens the tab.
+ */
+export function beginFirstPage(isLoading: () => boolean, f: () => void): void {
   loading = true;
   setTimeout(endFirstPage, patience);
+  const end = () => {
+    endFirstPage();
+    f();
+  };
+  const look = () => {
+    if (loading && (isLoading() || !hasPage())) requestAnimationFrame(look);
+    else requestAnimationFrame(() => whenIdle(end)); // the next frame displays what the document has
+  };
+  look();
 }
 
-/** Lets the rest begin, one part after another: the first page is displayed. */
-export function endFirstPage(): void {
+/** Reports whether the document has a page, not only its placeholder. */
+function hasPage(): boolean {
+  const main = document.querySelector('main');
+  return main !== null && main.childElementCount > 0 && !main.querySelector('[aria-label="Loading"]');
+}
+
+/** Lets the rest begin, one part after another. */
+function endFirstPage(): void {
   if (!loading) return;
   loading = false;
   for (const tell of watchers) whenIdle(() => watchers.has(tell) && tell());

@@ -13,11 +13,9 @@ import { WorkspaceCards } from './WorkspaceCards';
 import { WorkspaceFilters } from './WorkspaceFilters';
 import { WorkspaceTable } from './WorkspaceTable';
 import type { Workspace } from './queries';
-import { useWorkspaceRows } from './useWorkspaceRows';
+import { mine, useWorkspaceRows } from './useWorkspaceRows';
 
 const BulkActions = earlyComponent(() => import('./BulkActions'));
-
-const mine = 'owner:me';
 
 /** The workspaces that the user can see; the user's own by default. */
 export default function WorkspaceList() {
@@ -27,7 +25,7 @@ export default function WorkspaceList() {
   const wide =
     useMediaQuery(`(min-width: ${useMantineTheme().breakpoints.sm})`, undefined, { getInitialValueInEffect: false }) ??
     true;
-  const { head, rows } = useWorkspaceRows(q, sort, wide ? 65 : 110);
+  const { head, rows } = useWorkspaceRows(q, sort, wide ? 63 : 98);
   const loaded = new Map(rows.parts.flat().map((workspace) => [workspace.id, workspace]));
   const picked = [...chosen].map(([id, workspace]) => loaded.get(id) ?? workspace);
   const open = useCallback(

@@ -1,17 +1,32 @@
 import { createRoute, redirect } from '@tanstack/react-router';
 import { parseListSearch, appRoute, textParam } from '../../rootRoutes';
 import { parseCreateLink } from '../../lib/createLink';
+import { appearance, queries } from '../../api/queries';
+import { permissionsQuery } from '../../api/permissions';
+import { soon } from '../../lib/soon';
+import { mine, partQuery } from './useWorkspaceRows';
 import WorkspaceList from './WorkspaceList'; // the landing page is part of the initial bundle
 import { lazyComponent } from '../../components/lazyComponent';
+
+/** Reads the search of the list. An empty one lists all workspaces; without one, the list has those of the user. */
+const parseSearch = (s: { q?: unknown; sort?: unknown }): { q?: string; sort?: string } => ({
+  sort: textParam(s.sort),
+  q: s.q === '' || s.q === 'all' ? '' : textParam(s.q),
+});
 
 const list = createRoute({
   getParentRoute: () => appRoute,
   path: '/workspaces',
-  // An empty search lists all workspaces; without one, the list has those of the user.
-  validateSearch: (s): { q?: string; sort?: string } => ({
-    sort: textParam(s.sort),
-    q: s.q === '' || s.q === 'all' ? '' : textParam(s.q),
-  }),
+  validateSearch: parseSearch,
+  // The first page of most visits: without its data it would be rendered twice.
+  loader: ({ location }) => {
+    const { q = mine, sort } = parseSearch(location.search);
+    return soon([
+      queries.ensureQueryData(partQuery(q, sort, 0)),
+      queries.ensureQueryData(permissionsQuery),
+      queries.ensureQueryData(appearance),
+    ]);
+  },
   component: WorkspaceList,
 });
 

@@ -9,10 +9,14 @@ import { api } from '../../api/client';
 import { useLiveUpdates } from '../../api/live';
 import { type ListedWorkspace, withRights } from './rowRights';
 
+/** The search of the list by default. */
+export const mine = 'owner:me';
+
 /** The number of workspaces that one request reads. */
 const partSize = 25;
 
-const partQuery = (q: string, sort: string | undefined, part: number) =>
+/** A part of a list. */
+export const partQuery = (q: string, sort: string | undefined, part: number) =>
   queryOptions({
     queryKey: ['workspaces', 'list', q, sort, part],
     queryFn: async ({ signal }) => {
@@ -54,7 +58,7 @@ function measureElement(row: Element, observed: ResizeObserverEntry | undefined,
 
 /** The distance of the rows from the top of the page when they were last displayed, in pixels. A right guess
  * at first spares the second rendering of all rows. */
-let lastTop = 260;
+let lastTop = 259;
 
 /** Scrolls the window. The list calls it when it is mounted, too: the page need not be laid out for that. */
 const scrollToFn: typeof windowScroll = (offset, options, list) => {
@@ -74,6 +78,8 @@ export function useWorkspaceRows(q: string, sort: string | undefined, rowHeight:
     overscan: 4,
     scrollMargin: top,
     scrollToFn,
+    // Without it, the list would be rendered without rows at first.
+    initialRect: { width: window.innerWidth, height: window.innerHeight },
   });
   const visible = virtual.getVirtualItems();
   const first = visible[0]?.index ?? 0;
