@@ -33,9 +33,9 @@ func Queue(ctx context.Context, c Config) error {
 		return err
 	}
 	return each(c,
-		measurement{"jobs", func() ([]row, error) { return withYard(ctx, bin, jobRows) }},
+		measurement{"jobs", func() ([]row, error) { return withYard(ctx, bin, onDisk(c.Commit, jobRows)) }},
 		measurement{"acquiring", func() ([]row, error) { return withYard(ctx, bin, acquireRows) }},
-		measurement{"picking up", func() ([]row, error) { return withYard(ctx, bin, pickupRows) }},
+		measurement{"picking up", func() ([]row, error) { return withYard(ctx, bin, onDisk(c.Commit, pickupRows)) }},
 		measurement{"idle provisioners", func() ([]row, error) { return withYard(ctx, bin, idleRows) }},
 		measurement{"builds", func() ([]row, error) { return slotRows(ctx, bin, c.Runs) }},
 		measurement{"ends of builds", func() ([]row, error) { return endRows(ctx, bin) }},
@@ -90,6 +90,24 @@ func withYard(ctx context.Context, bin string, measure func(context.Context, *ya
 	defer hub.Stop(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is left to say
 	y.queue = queue.New(queue.Config{Store: y.store, Hub: hub, Log: slog.New(slog.DiscardHandler)})
 	return measure(ctx, y)
+}
+
+// onDisk returns a measurement in which each durable commit takes longer. PostgreSQL waits before it writes its log to
+// the disk; commits that wait at the same time are still written together.
+func onDisk(longer time.Duration, rows func(context.Context, *yard) ([]row, error)) func(context.Context, *yard) ([]row, error) {
+	if longer == 0 {
+		return rows
+	}
+	return func(ctx context.Context, y *yard) ([]row, error) {
+		for _, sql := range []string{
+			fmt.Sprintf("ALTER SYSTEM SET commit_delay = %d", longer.Microseconds()), "ALTER SYSTEM SET commit_siblings = 0", "SELECT pg_reload_conf()",
+		} {
+			if _, err := y.store.Pool().Exec(ctx, sql); err != nil {
+				return nil, fmt.Errorf("slow commits down: %w", err)
+			}
+		}
+		return rows(ctx, y)
+	}
 }
 
 // add adds jobs with the tags to the queue and returns the id of the last one.

@@ -20,6 +20,9 @@ type Config struct {
 	// Progress receives the name of the current measurement.
 	Progress io.Writer
 	Only     string // name of one measurement; "" means all
+	// Commit is the time that each durable commit takes longer, as on a slower disk, at most 100 ms. Rows of jobs and of
+	// waits for jobs use it.
+	Commit time.Duration
 }
 
 // Run measures all rows and prints each when it is known.

@@ -55,6 +55,7 @@ func parse() (o options) {
 	flag.Uint64Var(&o.simulate.Seed, "seed", 1, "of all random values (simulate)")
 	flag.DurationVar(&o.simulate.Build, "build-time", time.Minute, "median time of a build (simulate)")
 	flag.Float64Var(&o.simulate.Traffic, "traffic", 2000, "SSH bytes per second of a user at work, in each direction (simulate)")
+	flag.DurationVar(&o.bench.Commit, "commit", 0, "time that each durable commit takes longer, as on a slower disk (queue: jobs, picking up)")
 	flag.IntVar(&o.claims, "claims", 200, "claims of prebuilt workspaces (speed)")
 	flag.StringVar(&o.plot, "plot", "", "SVG file (simulate)")
 	flag.Parse()
