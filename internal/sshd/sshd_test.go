@@ -217,7 +217,7 @@ func TestTerminal(t *testing.T) {
 	if err := s.WindowChange(44, 122); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintln(in, `echo "<$(stty size)>"`)
+	fmt.Fprintln(in, `until [ "$(stty size)" = "44 122" ]; do sleep 0.02; done; echo "<$(stty size)>"`) // input can overtake the change
 	out.wait(t, "<44 122>")
 	fmt.Fprintln(in, "exit 7")
 	exit := &ssh.ExitError{}

@@ -155,8 +155,8 @@ func TestHostileRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	git := "#!/bin/sh\nprintf '%s\\n' \"$@\" >\"$HOME/git\"\n"
-	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(git), 0o700); err != nil {
+	coder := "#!/bin/sh\nprintf '%s\\n' \"$@\" >\"$HOME/arguments\"\n"
+	if err := os.WriteFile(filepath.Join(bin, "coder"), []byte(coder), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for _, value := range []string{
@@ -199,8 +199,8 @@ func TestHostileRepository(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(home, "injected")); err == nil {
 			t.Errorf("the shell ran a part of %q", value)
 		}
-		if got, _ := os.ReadFile(filepath.Join(home, "git")); !strings.HasPrefix(string(got), "clone\n--\n"+value+"\n"+home+"/") {
-			t.Errorf("of %q git got %q", value, got)
+		if got, _ := os.ReadFile(filepath.Join(home, "arguments")); !strings.HasPrefix(string(got), "git\nclone\n--\n"+value+"\n"+home+"/") {
+			t.Errorf("of %q coder got %q", value, got)
 		}
 	}
 }

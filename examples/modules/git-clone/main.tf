@@ -41,7 +41,7 @@ resource "coder_script" "git_clone" {
     if [ -e "$HOME/$name" ]; then
       echo "$HOME/$name exists already"
     else
-      coder git clone "$WORKSPACE_GIT_REPOSITORY" "$HOME/$name"
+      coder git clone -- "$WORKSPACE_GIT_REPOSITORY" "$HOME/$name"
     fi
   EOT
 }

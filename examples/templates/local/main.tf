@@ -97,7 +97,7 @@ resource "coder_script" "welcome" {
       if [ -e "$HOME/$name" ]; then
         echo "$name is there already"
       else
-        coder git clone "$WORKSPACE_REPOSITORY" "$HOME/$name"
+        coder git clone -- "$WORKSPACE_REPOSITORY" "$HOME/$name"
       fi
     fi
   EOT
