@@ -22,7 +22,6 @@ export async function everywhere(url, credentials, { organization, template, wor
     ...tabs(w, 'builds', 'parameters', 'schedule', 'sharing', 'settings'),
     { path: `${w}?tab=ports`, varies: true }, // the ports of the machine
     { path: `${w}/builds/1`, varies: true }, // the times of the phases
-    { path: `${w}/terminal`, ready: '[data-terminal=open]', varies: true },
     `${t}/workspace`,
     `${t}/workspace?mode=auto&name=linked`,
     '/templates',
@@ -42,6 +41,9 @@ export async function everywhere(url, credentials, { organization, template, wor
     { path: `${o}/provisioners`, varies: true }, // which one ran the last build
     `${o}/groups/${group}`,
     '/users',
+    '/deployment/insights',
+    // After all insights, which would have its session if it is open for a while.
+    { path: `${w}/terminal`, ready: '[data-terminal=open]', varies: true },
     { path: '/deployment/overview', varies: true }, // charts of what the server measured
     '/audit',
     '/audit/connections',
@@ -49,7 +51,6 @@ export async function everywhere(url, credentials, { organization, template, wor
       'health',
       'health/database',
       'health/derp',
-      'insights',
       'settings',
       'sync',
       'notifications',
